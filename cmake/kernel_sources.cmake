@@ -1,0 +1,53 @@
+# Instruction sets and versions of the CPU kernels; included where rooftune_ops is made.
+
+# One translation unit for each instruction set, with flags that no other file may have. Where the
+# compiler does not make code for x86-64 those of x86 are left out.
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#ifndef __x86_64__\n#error\n#endif\nint main() {}" ROOFTUNE_X86_64)
+
+if(ROOFTUNE_X86_64)
+  target_compile_definitions(rooftune_ops PUBLIC ROOFTUNE_X86_KERNELS)
+endif()
+
+# Unoptimised kernels help only those who debug them.
+set(optimised $<$<NOT:$<CONFIG:Debug>>:-O3>)
+set(flags_portable ${optimised})
+set(flags_avx2 -mavx2 -mfma -mf16c ${optimised})
+set(flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma ${optimised})
+foreach(isa portable avx2 avx512)
+  file(GLOB units CONFIGURE_DEPENDS */cpu/kernels_${isa}.cc)
+  if(isa STREQUAL "portable" OR ROOFTUNE_X86_64)
+    set_source_files_properties(${units} PROPERTIES COMPILE_OPTIONS "${flags_${isa}}")
+  else()
+    set_source_files_properties(${units} PROPERTIES HEADER_FILE_ONLY ON)
+  endif()
+endforeach()
+
+# The hash of each kernel: see hash_kernels.cmake. A kernel that is added or renamed makes the glob
+# differ and configures anew; a header that changes is known from the DEPFILE.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+set(hash_settings "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+                  "${CMAKE_SYSTEM_PROCESSOR}" "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
+                  "${flags_portable} ${flags_avx2} ${flags_avx512} ${ROOFTUNE_SANITIZE}")
+string(REPLACE ";" " " hash_settings "${hash_settings}")
+file(GLOB kernels CONFIGURE_DEPENDS */cpu/*-inl.h */cpu/kernels_*.cc)
+list(FILTER kernels EXCLUDE REGEX "_test\\.cc$")
+set(hashes ${CMAKE_CURRENT_BINARY_DIR}/kernel_hashes.cc)
+add_custom_command(
+  OUTPUT ${hashes}
+  COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DSETTINGS=${hash_settings}"
+          -DOUTPUT=${hashes} -DDEPFILE=${hashes}.d
+          -P ${PROJECT_SOURCE_DIR}/cmake/hash_kernels.cmake
+  DEPENDS ${PROJECT_SOURCE_DIR}/cmake/hash_kernels.cmake ${kernels}
+  DEPFILE ${hashes}.d
+  COMMENT "Hashing kernel sources"
+  VERBATIM)
+target_sources(rooftune_ops PRIVATE ${hashes})
+
+if(ROOFTUNE_TESTS)
+  set_source_files_properties(kernel_hashes_test.cc PROPERTIES COMPILE_DEFINITIONS
+                              ROOFTUNE_OPS_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}")
+  add_test(NAME hash_kernels_test
+           COMMAND ${CMAKE_COMMAND} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/hash_kernels_test
+                   -P ${PROJECT_SOURCE_DIR}/cmake/hash_kernels_test.cmake)
+endif()

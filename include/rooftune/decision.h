@@ -1,0 +1,103 @@
+// The outcome for a key: a ranking with evidence, and how it came about.
+#ifndef ROOFTUNE_DECISION_H_
+#define ROOFTUNE_DECISION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rooftune/error.h"
+
+namespace rooftune {
+
+// What became of one candidate.
+enum class Verdict : std::uint8_t {
+  winner,
+  ranked,      // measured, verified, usable when the winner is illegal for a problem
+  eliminated,  // measured and dropped from the race, or not worth verifying
+  not_tried,   // the search ended before it (short-circuit, budget, a later round)
+  illegal,     // its legality test refused the problem; the reason says why
+  build_failed,
+  launch_failed,
+  not_timed,  // ran, but no positive, finite time could be measured
+  wrong,      // verification refused its output
+};
+std::string_view to_string(Verdict verdict);
+
+// Where the choice for a call came from.
+enum class Origin : std::uint8_t {
+  measured,  // this call measured
+  memory,    // decided earlier in this process
+  store,     // read from the database
+  forced,    // the caller named the candidate
+  fallback,  // no decision: pending elsewhere, nothing to measure, or nothing could be timed
+};
+std::string_view to_string(Origin origin);
+
+// Everything known about one candidate for one key. Valid for this version of it only.
+struct CandidateEvidence {
+  std::string name;
+  std::string version;
+  Verdict verdict = Verdict::not_tried;
+  std::string reason;           // for people; empty for the winner
+  std::vector<double> samples;  // seconds for one launch, in the order they were taken
+  std::optional<double> error;  // relative, from the verification
+  std::optional<double> error_bound;
+  bool verified = false;
+  std::optional<double> compile_s;
+
+  std::optional<double> min_s() const;  // of the samples that count
+  std::optional<double> median_s() const;
+  std::optional<double> estimate_s() const;  // what candidates are ranked by: see tune/estimator.h
+  std::optional<double> spread() const;      // (75th - 25th percentile) / median
+};
+
+// The roofline of the problem that was measured.
+struct BoundRecord {
+  double ops = 0, bytes = 0;
+  double peak_ops_per_s = 0, peak_bytes_per_s = 0;
+  double threshold = 0;  // 0: the level has no limit
+  double launch_overhead_s = 0;
+  bool broken = false;  // a sample was faster than the roofline allows: probe measured again,
+                        // short-circuit switched off
+};
+
+struct Cost {
+  double probe_s = 0, compile_s = 0, measure_s = 0, verify_s = 0, store_s = 0;
+  std::uint64_t launches = 0;       // of candidates, while tuning
+  std::uint64_t scratch_bytes = 0;  // memory held for measuring
+};
+
+struct Decision {
+  std::string operation;    // tuner name, e.g. "matmul"
+  std::string key;          // key_json
+  std::string device;       // Client::name(), for people
+  std::string fingerprint;  // digest
+  Origin origin = Origin::fallback;
+  std::string winner;
+  std::vector<std::string> ranking;  // usable candidates, best first; [0] is the winner
+  bool partial = false;              // the budget ended the search: refined at a later call
+  bool verified = true;              // false: the winner's output was not checked
+  bool storable = true;              // false: nothing could be timed, so nothing is kept
+  std::optional<double> limit_s;
+  std::optional<BoundRecord> bound;
+  std::optional<std::string> short_circuit;  // the candidate that ended the search at the limit
+  std::vector<std::vector<std::string>> rounds;
+  double budget_s = 0;
+  Cost cost;
+  std::vector<CandidateEvidence> candidates;  // all of the set, also those never run
+
+  const CandidateEvidence* find(std::string_view name) const;
+};
+
+// One line of JSON; the fields that programs rely on (SYSTEM: `why --json`) and the rest of the
+// record. Numbers that are not finite become null.
+std::string to_json(const Decision& decision);
+// Errors: invalid_argument for text that is not such a record.
+Result<Decision> decision_from_json(std::string_view json);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_DECISION_H_

@@ -1,0 +1,78 @@
+// One call as the search sees it: the operation with its types taken off. Not part of the stable
+// surface.
+#ifndef ROOFTUNE_DETAIL_PROBLEM_H_
+#define ROOFTUNE_DETAIL_PROBLEM_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rooftune/tunable_set.h"
+
+namespace rooftune::detail {
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  virtual std::size_t size() const = 0;
+  virtual const std::string& name(std::size_t i) const = 0;
+  virtual const std::string& version(std::size_t i) const = 0;
+  virtual const char* illegal_because(std::size_t i) const = 0;
+  virtual std::vector<std::pair<int, int>> memberships(std::size_t i) const = 0;
+  virtual std::optional<Work> work() const = 0;
+  virtual std::string key_json() const = 0;
+  virtual Status prepare(std::size_t i) = 0;
+  // Measuring. make_trial() comes first and once; the others act on what it made.
+  virtual Status make_trial() = 0;
+  virtual std::uint64_t scratch_bytes() const = 0;
+  virtual Status poison() = 0;
+  virtual Status run_trial(std::size_t i) = 0;
+  virtual Result<Check> check() = 0;
+  virtual Stream stream() const = 0;
+  virtual Client& client() const = 0;
+};
+
+template <class K, class Args>
+class TypedProblem final : public Problem {
+ public:
+  TypedProblem(const TunableSet<K, Args>& set, const K& key, const Args& args, Stream stream)
+      : set_(set), key_(key), args_(args), stream_(stream) {}
+  std::size_t size() const override { return set_.size(); }
+  const std::string& name(std::size_t i) const override { return set_.name(i); }
+  const std::string& version(std::size_t i) const override { return set_.version(i); }
+  const char* illegal_because(std::size_t i) const override {
+    return set_.illegal_because(i, args_);
+  }
+  std::vector<std::pair<int, int>> memberships(std::size_t i) const override {
+    return set_.memberships(i, key_);
+  }
+  std::optional<Work> work() const override { return set_.work(key_, args_); }
+  std::string key_json() const override { return rooftune::key_json(key_); }
+  Status prepare(std::size_t i) override { return set_.prepare(i); }
+  Status make_trial() override {
+    auto trial = set_.make_trial(key_, args_, stream_);
+    if (!trial) return std::unexpected(trial.error());
+    trial_ = std::move(*trial);
+    return {};
+  }
+  std::uint64_t scratch_bytes() const override { return trial_->scratch_bytes(); }
+  Status poison() override { return trial_->poison(stream_); }
+  Status run_trial(std::size_t i) override { return set_.run(i, trial_->args(), stream_); }
+  Result<Check> check() override { return trial_->check(stream_); }
+  Stream stream() const override { return stream_; }
+  Client& client() const override { return set_.client(); }
+
+ private:
+  const TunableSet<K, Args>& set_;
+  const K& key_;
+  const Args& args_;
+  Stream stream_;
+  std::unique_ptr<Trial<Args>> trial_;
+};
+
+}  // namespace rooftune::detail
+
+#endif  // ROOFTUNE_DETAIL_PROBLEM_H_

@@ -1,0 +1,49 @@
+// Matrix products of any rank: options and errors. The call itself is Session::matmul, or the
+// one-line rooftune::matmul of rooftune.h.
+//
+//   out = alpha * lhs x rhs + beta * out
+//
+// Shapes: lhs [..., m, k], rhs [..., k, n], out [..., m, n]; the leading (batch) axes of lhs and
+// rhs broadcast as in NumPy and give those of out. A rank-1 lhs [k] counts as [1, k] and a rank-1
+// rhs [k] as [k, 1]; out then has no axis in that place. At most 6 batch axes.
+// Types: f32 and f64; the three operands have one type.
+// Layouts: any strides, negative and zero ones for inputs too; out must not overlap itself or an
+// input. Pointers may be misaligned. Sizes are 64-bit.
+// Rules: beta == 0 never reads out (NaN there does not matter); k == 0 or alpha == 0 writes
+// beta * out without reading lhs and rhs; a zero-sized result returns at once. Otherwise IEEE
+// rules hold: 0 * NaN is NaN, subnormals are kept, and row i of out depends on row i of lhs only.
+// Sums run in blocks, so that long ones do not stall: the relative error norm-wise against f64 is
+// at most about sqrt(k) * eps, and the verification holds every candidate to
+// error <= 4 * eps * sqrt(k) + eps in the norm of the random-vector check.
+#ifndef ROOFTUNE_MATMUL_H_
+#define ROOFTUNE_MATMUL_H_
+
+#include <string>
+
+#include "rooftune/device.h"
+#include "rooftune/settings.h"
+#include "rooftune/tensor.h"
+
+namespace rooftune {
+
+struct CallReport;
+
+// How a candidate is chosen.
+enum class Strategy : std::uint8_t {
+  autotune,  // measured at first use, remembered after
+  untuned,   // a fixed heuristic; no measuring, nothing stored
+  named,     // exactly `candidate`
+};
+
+struct MatmulOptions {
+  double alpha = 1, beta = 0;
+  Precision precision = Precision::highest;
+  Strategy strategy = Strategy::autotune;
+  std::string_view candidate = {};  // for Strategy::named; a name from `rooftune why`
+  Stream stream = {};
+  CallReport* report = nullptr;  // filled in when given
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_MATMUL_H_

@@ -1,0 +1,102 @@
+// Settings: a plain struct with the defaults, and how it is read from a file. The library itself
+// never looks at files or environment variables for them; the host program (or the command line)
+// calls load_settings and apply_environment, or fills the struct.
+#ifndef ROOFTUNE_SETTINGS_H_
+#define ROOFTUNE_SETTINGS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rooftune/error.h"
+
+namespace rooftune {
+
+// How fine the grid of sizes is and how near the roofline is near enough.
+//   level       anchor base   threshold
+//   minimal     2.5           0.6
+//   balanced    2             0.8
+//   extensive   1.5           0.95
+//   full        no rounding   no limit
+enum class Level : std::uint8_t { minimal, balanced, extensive, full };
+std::string_view to_string(Level level);
+std::optional<Level> parse_level(std::string_view name);
+
+// Share of the roofline that ends a search; nothing for `full`.
+std::optional<double> threshold_of(Level level);
+
+// Precision policies for matmul; part of the key. This build runs `highest` only:
+//   highest   f32 and f64 arithmetic; error that of blocked sums in the type
+enum class Precision : std::uint8_t { highest, split, high, medium };
+std::string_view to_string(Precision precision);
+std::optional<Precision> parse_precision(std::string_view name);
+
+// What a second caller of a key that is being tuned does meanwhile.
+enum class Pending : std::uint8_t { wait, fallback };
+
+// Where decision records go: one JSON line each.
+enum class RecordSink : std::uint8_t { none, standard_output, standard_error, file };
+
+struct AutotuneSettings {
+  Level level = Level::balanced;    // level = "balanced"
+  bool cache = true;                // cache = true; false: memory only, no disk
+  Pending pending = Pending::wait;  // pending = "wait" | "fallback"
+  double pending_timeout_s = 60;    // waiting is bounded: then the fallback runs
+  double budget_s = 3;              // per key, probes excluded; then the best so far, partial
+  std::uint64_t memory_bytes = 4ull << 30;  // scratch for measuring; more: the search is refused
+  int min_samples = 3;                      // per candidate that stays in the race
+  int max_samples = 10;
+  double eliminate_ratio = 1.5;           // a best sample above this times the leader's: dropped
+  int survivors = 2;                      // elimination never leaves fewer
+  int confirmations = 2;                  // samples at or below the limit that end the search
+  int sample_resolutions = 20;            // a sample lasts at least this many clock steps
+  bool verify = true;                     // false: winners are stored as unverified
+  RecordSink records = RecordSink::none;  // [autotune.decisions] output = "none" | "stdout" |
+  std::filesystem::path records_file;     //   "stderr" | "file", path = "decisions.jsonl"
+};
+
+struct Settings {
+  std::string device = "cpu";  // device = "cpu"
+  std::string environment =
+      "project";                   // environment = "project" | "local" | "global" | name | path
+  std::optional<int> threads;      // threads = 4; absent: all that this process may use
+  std::optional<std::string> isa;  // isa = "portable" | "avx2" | "avx512": a cap; absent: best
+  AutotuneSettings autotune;       // [autotune]
+  // The file these settings came from, when there was one; `project` is resolved from its folder.
+  std::filesystem::path file;
+};
+
+// Reads `rooftune.toml` (the whole file) or the [rooftune] table of any other TOML file.
+// A file named otherwise without that table gives the defaults. min_samples or max_samples set
+// alone moves the other out of its way; a decisions path set alone means output = "file".
+// Errors: io; settings, naming file, line, the key, the value found and the values allowed. An
+// unknown key is an error (with the nearest known key), as is a value of the wrong type or outside
+// its range.
+Result<Settings> load_settings(const std::filesystem::path& file);
+// The last part of name_for_errors tells, as above, whether the whole text counts.
+Result<Settings> parse_settings(std::string_view toml,
+                                const std::filesystem::path& name_for_errors);
+
+// The nearest `rooftune.toml` from `folder` upward; the defaults when there is none.
+// Errors: those of load_settings.
+Result<Settings> find_settings(const std::filesystem::path& folder);
+
+// Lays the five environment variables over the settings. `get` is asked for each name and gives
+// nothing for an unset one; the library never reads the environment itself.
+//   ROOFTUNE_ENVIRONMENT, ROOFTUNE_AUTOTUNE_CACHE (0 or 1), ROOFTUNE_AUTOTUNE_LEVEL (minimal,
+//   balanced, extensive, full), ROOFTUNE_DEVICE, ROOFTUNE_THREADS (1..1024)
+// Errors: settings, naming the variable, its value and the values allowed. An empty value counts
+// as unset.
+Status apply_environment(
+    Settings& settings,
+    const std::function<std::optional<std::string>(const std::string& name)>& get);
+
+// Checks ranges that a program may have filled in wrongly. Errors: settings, naming the field.
+Status validate(const Settings& settings);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_SETTINGS_H_

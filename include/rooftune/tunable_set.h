@@ -1,0 +1,189 @@
+// How an operation describes itself to the tuner: candidates, groups, inputs for measuring, bound.
+#ifndef ROOFTUNE_TUNABLE_SET_H_
+#define ROOFTUNE_TUNABLE_SET_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rooftune/device.h"
+#include "rooftune/error.h"
+#include "rooftune/key.h"
+
+namespace rooftune {
+
+// The unavoidable work of a problem, for the roofline bound.
+struct Work {
+  double ops = 0;    // arithmetic operations
+  double bytes = 0;  // each input once and the output once
+  DType dtype = DType::f32;
+  bool matrix_units = false;  // the candidates may use matrix units for this type
+};
+
+// What a verification found.
+struct Check {
+  bool complete = true;    // every element of the output was written
+  bool contained = true;   // and nothing beside it
+  bool conclusive = true;  // false: the operands were useless for a check, nothing was learned
+  double error = 0;        // relative
+  double error_bound = 0;  // the largest error that is right
+  bool right() const { return complete && contained && error <= error_bound; }
+};
+
+// Inputs for measuring one problem: the caller's operands and a scratch output, never the caller's
+// output. Lives for one tune, used by one thread.
+template <class Args>
+class Trial {
+ public:
+  virtual ~Trial() = default;
+  // What candidates are run on. The same for all of them.
+  virtual const Args& args() const = 0;
+  // Fills the output with a pattern that no candidate would produce (called before a checked run;
+  // an operation that accumulates restores its starting values instead).
+  virtual Status poison(Stream stream) = 0;
+  // Compares what the last run wrote with what is right. Must not trust any candidate.
+  virtual Result<Check> check(Stream stream) = 0;
+  // Device memory held by this trial.
+  virtual std::uint64_t scratch_bytes() const = 0;
+};
+
+// A named way to do an operation. Built by TunableSet::add, whose setters return the candidate.
+template <class K, class Args>
+class Candidate {
+ public:
+  using Run = std::function<Status(const Args& args, Stream stream)>;
+  using Priority = std::function<int(const K& key)>;
+
+  Candidate(std::string name, Run run) : name_(std::move(name)), run_(std::move(run)) {}
+
+  // A hash or revision of what the candidate runs: evidence of another version is not believed.
+  Candidate& version(std::string text) {
+    version_ = std::move(text);
+    return *this;
+  }
+  // Whether this candidate can run exactly this problem: null, or the reason (static text). Called
+  // at every hit: no allocation, a few nanoseconds, thread-safe.
+  Candidate& illegal_because(std::function<const char*(const Args& args)> test) {
+    illegal_because_ = std::move(test);
+    return *this;
+  }
+  // Joins a group with an inner priority; may be called several times. Negative: not for this key.
+  Candidate& group(std::string name, Priority inner) {
+    memberships_.push_back({std::move(name), std::move(inner)});
+    return *this;
+  }
+  Candidate& group(std::string name, int inner) {
+    return group(std::move(name), [inner](const K&) { return inner; });
+  }
+  // Builds what the candidate needs before its first launch (e.g. compiles its kernel). The time
+  // counts as compile time; an error is recorded as build_failed.
+  Candidate& prepare(std::function<Status()> step) {
+    prepare_ = std::move(step);
+    return *this;
+  }
+
+ private:
+  template <class, class>
+  friend class TunableSet;
+  struct Membership {
+    std::string group;
+    Priority inner;
+  };
+  std::string name_;
+  std::string version_ = "1";
+  Run run_;
+  std::function<const char*(const Args&)> illegal_because_;
+  std::function<Status()> prepare_;
+  std::vector<Membership> memberships_;
+};
+
+// All candidates of an operation on one device.
+template <class K, class Args>
+class TunableSet {
+ public:
+  using MakeTrial =
+      std::function<Result<std::unique_ptr<Trial<Args>>>(const K&, const Args&, Stream)>;
+
+  explicit TunableSet(Client& client) : client_(&client) {}
+  Client& client() const { return *client_; }
+
+  // The first candidate added is the fallback: it must accept every problem. Names are unique.
+  Candidate<K, Args>& add(std::string name, typename Candidate<K, Args>::Run run) {
+    candidates_.push_back(std::make_unique<Candidate<K, Args>>(std::move(name), std::move(run)));
+    return *candidates_.back();
+  }
+  // The priority of a group for a key: higher is tried first, negative is never. A group that is
+  // joined but not declared has priority 0.
+  TunableSet& group(std::string name, std::function<int(const K&)> priority) {
+    groups_.emplace_back(std::move(name), std::move(priority));
+    return *this;
+  }
+  // How inputs for measuring are made. Without it nothing can be measured and the fallback runs.
+  TunableSet& inputs(MakeTrial make) {
+    make_trial_ = std::move(make);
+    return *this;
+  }
+  // The roofline of a problem; without it a search never ends early.
+  TunableSet& bound(std::function<std::optional<Work>(const K&, const Args&)> work) {
+    work_ = std::move(work);
+    return *this;
+  }
+
+  std::size_t size() const { return candidates_.size(); }
+  const std::string& name(std::size_t i) const { return candidates_[i]->name_; }
+  const std::string& version(std::size_t i) const { return candidates_[i]->version_; }
+  std::optional<std::size_t> find(std::string_view name) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (candidates_[i]->name_ == name) return i;
+    }
+    return std::nullopt;
+  }
+  const char* illegal_because(std::size_t i, const Args& args) const {
+    const auto& test = candidates_[i]->illegal_because_;
+    return test ? test(args) : nullptr;
+  }
+  Status run(std::size_t i, const Args& args, Stream stream) const {
+    return candidates_[i]->run_(args, stream);
+  }
+  Status prepare(std::size_t i) const {
+    return candidates_[i]->prepare_ ? candidates_[i]->prepare_() : Status{};
+  }
+  // (group priority, inner priority) pairs of a candidate for a key.
+  std::vector<std::pair<int, int>> memberships(std::size_t i, const K& key) const {
+    std::vector<std::pair<int, int>> pairs;
+    for (const auto& membership : candidates_[i]->memberships_) {
+      int priority = 0;
+      for (const auto& [name, of] : groups_) {
+        if (name == membership.group) priority = of(key);
+      }
+      pairs.emplace_back(priority, membership.inner(key));
+    }
+    return pairs;
+  }
+  Result<std::unique_ptr<Trial<Args>>> make_trial(const K& key, const Args& args,
+                                                  Stream stream) const {
+    if (!make_trial_) {
+      return fail(ErrorKind::unsupported, "the operation has no input generator");
+    }
+    return make_trial_(key, args, stream);
+  }
+  std::optional<Work> work(const K& key, const Args& args) const {
+    return work_ ? work_(key, args) : std::nullopt;
+  }
+
+ private:
+  Client* client_;
+  std::vector<std::unique_ptr<Candidate<K, Args>>> candidates_;
+  std::vector<std::pair<std::string, std::function<int(const K&)>>> groups_;
+  MakeTrial make_trial_;
+  std::function<std::optional<Work>(const K&, const Args&)> work_;
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_TUNABLE_SET_H_

@@ -1,0 +1,410 @@
+// The generic tuner: candidates, groups, and the path of every call.
+//
+// An operation describes itself once per device in a TunableSet: its candidates (the first is the
+// fallback, which must accept every problem), the groups that order them, and how to make inputs
+// for measuring. LocalTuner does the rest: it finds the fastest candidate for a key by measuring
+// at first use, keeps the decision in the store, and runs it on every later call.
+//
+//   static rooftune::LocalTuner<SoftmaxKey, SoftmaxArgs> tuner{"mylib.softmax"};
+//   Status done = tuner.execute(*session, key, args, [](auto& set) {
+//     set.inputs(make_softmax_trial);
+//     set.add("naive", softmax_naive).version("1");
+//     set.add("blocked", softmax_blocked).version("1").illegal_because(needs_columns);
+//   });
+#ifndef ROOFTUNE_TUNER_H_
+#define ROOFTUNE_TUNER_H_
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rooftune/decision.h"
+#include "rooftune/detail/decision_table.h"
+#include "rooftune/detail/problem.h"
+#include "rooftune/device.h"
+#include "rooftune/error.h"
+#include "rooftune/key.h"
+#include "rooftune/tunable_set.h"
+#include "rooftune/tune_context.h"
+
+namespace rooftune {
+
+// What one call did, for those who want to know. Asked for by a pointer in the options of a call.
+struct CallReport {
+  Origin origin = Origin::fallback;
+  std::string_view candidate;  // that ran; lives as long as the session
+  bool tuned = false;          // this call measured
+};
+
+namespace detail {
+
+// What the typed tuner asks of the compiled part (src/tune/tuner.cc).
+
+// The decision the store holds for this problem, with candidates that no longer exist at the same
+// version taken out; nothing when there is none. `complete` is false when candidates of the
+// decided rounds have no evidence (they are new, or changed).
+struct Stored {
+  Decision decision;
+  bool complete = true;
+};
+std::optional<Stored> load_decision(TuneContext& context, const std::string& tuner,
+                                    const Problem& problem);
+
+// Measures. `prior` carries evidence that is still good, or is null. Never throws; an error means
+// that nothing could run.
+Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
+                        const Decision* prior);
+
+// Writes the decision to the store (when it is storable) and to the record sink, and fills in the
+// cost of doing so.
+void keep_decision(TuneContext& context, Decision& decision);
+
+// All candidates in the order of the plan, the fallback last.
+std::vector<std::size_t> untuned_order(const Problem& problem);
+
+// True while this thread is inside search(): a nested call must not wait for another key.
+bool is_searching();
+
+}  // namespace detail
+
+// The tuner of one operation on one device in one context. LocalTuner and the library's own
+// operations make one each; a program has no need to.
+class TunerBase {
+ public:
+  virtual ~TunerBase() = default;
+  virtual void reset() = 0;  // forgets what memory holds; the store is untouched
+  virtual std::vector<Decision> decisions() const = 0;  // of this process, in no particular order
+};
+
+template <class K, class Args>
+class Tuner final : public TunerBase {
+ public:
+  Tuner(TuneContext& context, std::string name, std::function<void(TunableSet<K, Args>&)> describe)
+      : context_(context), name_(std::move(name)), set_(context.client()) {
+    describe(set_);
+  }
+
+  const TunableSet<K, Args>& set() const { return set_; }
+
+  // Runs the best candidate for the key (already anchored) on args. See SYSTEM section 5; the
+  // caller gets a right result or an error that lists why every candidate failed.
+  Status execute(const K& key, const Args& args, Stream stream, CallReport* report = nullptr) {
+    const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+    if (entry != nullptr && !entry->refine) [[likely]] {
+      for (const std::size_t i : entry->ranking) {
+        if (set_.illegal_because(i, args) != nullptr) continue;
+        Status done = set_.run(i, args, stream);
+        if (!done) break;  // a winner that fails: see miss()
+        if (report != nullptr) [[unlikely]]
+          *report = {entry->origin, set_.name(i), false};
+        return done;
+      }
+    }
+    return miss(key, args, stream, report);
+  }
+
+  // Runs a named candidate. Errors: not_found listing the names; illegal with the reason.
+  Status force(std::string_view candidate, const Args& args, Stream stream,
+               CallReport* report = nullptr) {
+    const auto i = set_.find(candidate);
+    if (!i)
+      return fail(ErrorKind::not_found, context_.unknown_candidate(name_, candidate, names()));
+    if (const char* reason = set_.illegal_because(*i, args)) {
+      return fail(ErrorKind::illegal, "candidate " + set_.name(*i) + " cannot run this: " + reason);
+    }
+    if (Status built = set_.prepare(*i); !built) return built;
+    if (report != nullptr) *report = {Origin::forced, set_.name(*i), false};
+    return set_.run(*i, args, stream);
+  }
+
+  // Runs what the plan for the key would try first, without measuring or keeping anything.
+  Status untuned(const K& key, const Args& args, Stream stream, CallReport* report = nullptr) {
+    return run_first(detail::untuned_order(detail::TypedProblem<K, Args>(set_, key, args, stream)),
+                     args, stream, Origin::fallback, false, report);
+  }
+
+  // The decision for a key, from memory or else from the store; nothing when there is none.
+  std::optional<Decision> decision(const K& key, const Args& args) {
+    if (const auto* entry = table_.find(key, key_hash(key))) {
+      Decision copy = *entry->decision;
+      copy.origin = entry->origin;
+      return copy;
+    }
+    const detail::TypedProblem<K, Args> problem(set_, key, args, Stream{});
+    auto stored = detail::load_decision(context_, name_, problem);
+    if (!stored) return std::nullopt;
+    return std::move(stored->decision);
+  }
+
+  std::vector<Decision> decisions() const override {
+    std::vector<Decision> all;
+    const std::lock_guard lock(mutex_);
+    table_.for_each([&](const detail::Entry<K>& entry) { all.push_back(*entry.decision); });
+    return all;
+  }
+  void reset() override {
+    const std::lock_guard lock(mutex_);
+    table_.clear();
+    ++generation_;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < set_.size(); ++i) all.push_back(set_.name(i));
+    return all;
+  }
+
+ private:
+  // Everything that is not a hit; kept out of line so that a hit stays small.
+  [[gnu::noinline]] Status miss(const K& key, const Args& args, Stream stream, CallReport* report);
+  // Runs on the caller's output the first legal candidate of `order` that succeeds.
+  // `failed` takes those that were tried and could not (shortage of memory aside, which passes).
+  Status run_first(const std::vector<std::size_t>& order, const Args& args, Stream stream,
+                   Origin origin, bool tuned, CallReport* report,
+                   std::vector<std::size_t>* failed = nullptr);
+  // The ranking of a decision (or null) and behind it everything that may still be right.
+  std::vector<std::size_t> order_of(const Decision* decision) const;
+  bool usable(const std::vector<std::size_t>& ranking, const Args& args) const;
+  std::vector<std::size_t> indices(const std::vector<std::string>& ranking) const;
+  // Takes candidates that failed at a hit out of the ranking in memory.
+  void demote(const detail::Entry<K>& entry, const std::vector<std::size_t>& failed);
+  const detail::Entry<K>* publish(const K& key, std::shared_ptr<const Decision> decision,
+                                  Origin origin, std::uint64_t generation);
+
+  TuneContext& context_;
+  const std::string name_;
+  TunableSet<K, Args> set_;
+  detail::DecisionTable<K> table_;
+  mutable std::mutex mutex_;  // guards table_ writes, pending_ and generation_
+  std::condition_variable pending_changed_;
+  std::vector<K> pending_;
+  std::uint64_t generation_ = 0;
+};
+
+// One's own operation. An object of static storage duration serves every session and thread; the
+// sets it makes live in the sessions.
+template <class K, class Args>
+class LocalTuner {
+ public:
+  // The name is the tuner's in the store: choose one that no other library has.
+  explicit LocalTuner(std::string name) : name_(std::move(name)) {}
+
+  // Runs the best candidate for `key` (anchored here) on `args`. `describe` fills the set at the
+  // first call in each session; it must describe the same operation every time.
+  Status execute(TuneContext& context, const K& key, const Args& args,
+                 const std::function<void(TunableSet<K, Args>&)>& describe, Stream stream = {},
+                 CallReport* report = nullptr) {
+    return of(context, describe)
+        .execute(anchored_key(key, context.settings().autotune.level), args, stream, report);
+  }
+
+  // The tuner of this operation in a session, made at first use. Later calls take no lock.
+  Tuner<K, Args>& of(TuneContext& context,
+                     const std::function<void(TunableSet<K, Args>&)>& describe) {
+    for (const Known* known = known_.load(std::memory_order_acquire); known != nullptr;
+         known = known->next) {
+      if (known->context == context.id()) return *known->tuner;
+    }
+    auto& tuner =
+        static_cast<Tuner<K, Args>&>(context.tuner(name_, [&]() -> std::unique_ptr<TunerBase> {
+          return std::make_unique<Tuner<K, Args>>(context, name_, describe);
+        }));
+    auto* known = new Known{context.id(), &tuner, known_.load(std::memory_order_relaxed)};
+    while (!known_.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
+    }
+    return tuner;
+  }
+
+  ~LocalTuner() {
+    for (const Known* known = known_.load(); known != nullptr;)
+      delete std::exchange(known, known->next);
+  }
+  LocalTuner(const LocalTuner&) = delete;
+  LocalTuner& operator=(const LocalTuner&) = delete;
+
+ private:
+  // One per session that used this tuner; ids are never used twice, so a dead one is harmless.
+  struct Known {
+    std::uint64_t context;
+    Tuner<K, Args>* tuner;
+    const Known* next;
+  };
+  std::string name_;
+  std::atomic<const Known*> known_{nullptr};
+};
+
+// ---------------------------------------------------------------------------------------------
+
+template <class K, class Args>
+std::vector<std::size_t> Tuner<K, Args>::indices(const std::vector<std::string>& ranking) const {
+  std::vector<std::size_t> order;
+  for (const std::string& name : ranking) {
+    if (const auto i = set_.find(name)) order.push_back(*i);
+  }
+  return order;
+}
+
+template <class K, class Args>
+const detail::Entry<K>* Tuner<K, Args>::publish(const K& key,
+                                                std::shared_ptr<const Decision> decision,
+                                                Origin origin, std::uint64_t generation) {
+  detail::Entry<K> entry;
+  entry.key = key;
+  entry.hash = key_hash(key);
+  entry.ranking = indices(decision->ranking);
+  entry.origin = origin;
+  entry.refine = decision->partial;
+  entry.decision = std::move(decision);
+  // The environment was switched meanwhile: what was learned belongs to the old one.
+  if (generation != generation_) return nullptr;
+  return table_.insert(std::move(entry));
+}
+
+template <class K, class Args>
+std::vector<std::size_t> Tuner<K, Args>::order_of(const Decision* decision) const {
+  std::vector<std::size_t> order;
+  if (decision != nullptr) order = indices(decision->ranking);
+  // Behind the ranking everything else in declared order, the fallback first, but for what was
+  // found wrong: a wrong result is worse than an error.
+  for (std::size_t i = 0; i < set_.size(); ++i) {
+    const CandidateEvidence* known = decision != nullptr ? decision->find(set_.name(i)) : nullptr;
+    if (known != nullptr && known->verdict == Verdict::wrong) continue;
+    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+  }
+  return order;
+}
+
+template <class K, class Args>
+bool Tuner<K, Args>::usable(const std::vector<std::size_t>& ranking, const Args& args) const {
+  return std::any_of(ranking.begin(), ranking.end(),
+                     [&](std::size_t i) { return set_.illegal_because(i, args) == nullptr; });
+}
+
+template <class K, class Args>
+Status Tuner<K, Args>::run_first(const std::vector<std::size_t>& order, const Args& args,
+                                 Stream stream, Origin origin, bool tuned, CallReport* report,
+                                 std::vector<std::size_t>* failed) {
+  std::string reasons;
+  for (const std::size_t i : order) {
+    std::string reason;
+    if (const char* illegal = set_.illegal_because(i, args)) {
+      reason = illegal;
+    } else if (Status built = set_.prepare(i); !built) {
+      reason = built.error().text;
+      if (failed != nullptr) failed->push_back(i);
+    } else if (Status done = set_.run(i, args, stream); !done) {
+      reason = done.error().text;
+      if (failed != nullptr && done.error().kind != ErrorKind::out_of_memory) failed->push_back(i);
+    } else {
+      if (report != nullptr) *report = {origin, set_.name(i), tuned};
+      return done;
+    }
+    reasons += "\n  " + set_.name(i) + ": " + reason;
+  }
+  return fail(ErrorKind::no_candidate, "no candidate of " + name_ + " could run:" + reasons);
+}
+
+template <class K, class Args>
+Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallReport* report) {
+  if (set_.size() == 0) return fail(ErrorKind::no_candidate, name_ + " has no candidates");
+
+  std::unique_lock lock(mutex_);
+  // Another thread may be at this key: wait for it, or do without.
+  const auto find_pending = [&] { return std::find(pending_.begin(), pending_.end(), key); };
+  const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+  if (find_pending() != pending_.end() && (entry == nullptr || !usable(entry->ranking, args))) {
+    const AutotuneSettings& settings = context_.settings().autotune;
+    // A thread that is measuring something else must not wait: two such could wait for each other.
+    if (settings.pending == Pending::wait && !detail::is_searching()) {
+      pending_changed_.wait_for(lock, std::chrono::duration<double>(settings.pending_timeout_s),
+                                [&] { return find_pending() == pending_.end(); });
+    }
+    entry = table_.find(key, key_hash(key));
+  }
+  const bool taken = find_pending() != pending_.end();
+  if (entry != nullptr && usable(entry->ranking, args) && (taken || !entry->refine)) {
+    lock.unlock();
+    std::vector<std::size_t> failed;
+    Status done = run_first(order_of(entry->decision.get()), args, stream, entry->origin, false,
+                            report, &failed);
+    if (!failed.empty()) demote(*entry, failed);
+    return done;
+  }
+  if (taken) {
+    lock.unlock();
+    return run_first(order_of(nullptr), args, stream, Origin::fallback, false, report);
+  }
+  const std::uint64_t generation = generation_;
+  std::shared_ptr<const Decision> known = entry != nullptr ? entry->decision : nullptr;
+
+  pending_.push_back(key);
+  lock.unlock();
+  struct Unmark {
+    std::function<void()> step;
+    ~Unmark() { step(); }
+  } unmark{[&] {
+    const std::lock_guard again(mutex_);
+    pending_.erase(find_pending());
+    pending_changed_.notify_all();
+  }};
+
+  detail::TypedProblem<K, Args> problem(set_, key, args, stream);
+  if (known == nullptr) {
+    if (auto stored = detail::load_decision(context_, name_, problem)) {
+      known = std::make_shared<const Decision>(std::move(stored->decision));
+      if (stored->complete && usable(indices(known->ranking), args) && !known->partial) {
+        {
+          const std::lock_guard again(mutex_);
+          publish(key, known, Origin::memory, generation);
+        }
+        return run_first(order_of(known.get()), args, stream, Origin::store, false, report);
+      }
+    }
+  }
+
+  Result<Decision> found = detail::search(context_, name_, problem, known.get());
+  if (!found) {
+    if (found.error().kind == ErrorKind::no_candidate) return std::unexpected(found.error());
+    // Nothing could be measured (no memory for it, say); the caller's own output is there.
+    return run_first(order_of(known.get()), args, stream, Origin::fallback, false, report);
+  }
+  detail::keep_decision(context_, *found);
+  auto decision = std::make_shared<const Decision>(*std::move(found));
+  {
+    const std::lock_guard again(mutex_);
+    publish(key, decision, Origin::memory, generation);
+  }
+  return run_first(order_of(decision.get()), args, stream, decision->origin,
+                   decision->cost.launches > 0, report);
+}
+
+template <class K, class Args>
+void Tuner<K, Args>::demote(const detail::Entry<K>& entry, const std::vector<std::size_t>& failed) {
+  const std::lock_guard lock(mutex_);
+  // Somebody else replaced it meanwhile: theirs is newer.
+  if (table_.find(entry.key, entry.hash) != &entry) return;
+  auto decision = std::make_shared<Decision>(*entry.decision);
+  for (const std::size_t i : failed) {
+    std::erase(decision->ranking, set_.name(i));
+    for (CandidateEvidence& candidate : decision->candidates) {
+      if (candidate.name != set_.name(i)) continue;
+      candidate.verdict = Verdict::launch_failed;
+      candidate.reason = "failed when it was used";
+    }
+  }
+  if (!decision->ranking.empty()) decision->winner = decision->ranking.front();
+  publish(entry.key, std::move(decision), entry.origin, generation_);
+}
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_TUNER_H_

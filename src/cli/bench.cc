@@ -1,0 +1,340 @@
+// rooftune bench: is it right, how fast is it, how near the roofline, and how do others do.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/environment_variables.h"
+#include "cli/interleaved.h"
+#include "cli/interrupt.h"
+#include "cli/list_command.h"
+#include "cli/opened.h"
+#include "cli/operands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "device/cpu/isa.h"
+#include "fmt/format.h"
+#include "ops/matmul/problem.h"
+#include "ops/matmul/rivals.h"
+#include "ops/matmul/verify.h"
+#include "rooftune/tuner.h"
+#include "throughput/prober.h"
+#include "throughput/roofline.h"
+#include "tune/estimator.h"
+
+namespace rooftune::cli {
+namespace {
+
+struct RivalTime {
+  std::optional<double> median_s;
+  std::string reason;  // why there is none
+};
+
+struct Row {
+  std::string skipped, failed;  // the reason; at most one of them
+  std::string winner;
+  double median_s = 0, min_s = 0, ops_per_s = 0, bytes_per_s = 0;
+  std::optional<double> share;
+  bool correct = false;
+  double error = 0;
+  std::vector<RivalTime> rivals;  // in the order of the command line
+
+  bool measured() const { return skipped.empty() && failed.empty(); }
+};
+
+Row refused(const Error& error) {
+  Row row;
+  if (error.kind == ErrorKind::unsupported) {
+    row.skipped = "unsupported: " + error.text;
+  } else {
+    row.failed = error.text;
+  }
+  return row;
+}
+
+// The shortest time that the device allows for this work now: peaks measured by a prober that
+// neither knows nor keeps anything.
+std::optional<double> roofline_s(Client& client, DType dtype, double ops, double bytes) {
+  Prober prober(client, nullptr);
+  const auto compute = prober.compute(dtype, false);
+  const auto memory = prober.memory(ProbeKind::read, bytes);
+  const auto overhead = prober.launch_overhead();
+  if (!compute || !memory || !overhead) return std::nullopt;
+  const auto ideal_s = ideal_time_s({ops, bytes, *compute, *memory, *overhead});
+  if (!ideal_s) return std::nullopt;
+  return *ideal_s + *overhead;
+}
+
+// The mean of two looks, before and after what they are compared with.
+std::optional<double> mean(std::optional<double> before, std::optional<double> after) {
+  if (before && after) return (*before + *after) / 2;
+  return before ? before : after;
+}
+
+class Bench {
+ public:
+  Bench(Session& session, std::vector<Rival> rivals)
+      : session_(session), rivals_(std::move(rivals)) {}
+
+  const std::vector<Rival>& rivals() const { return rivals_; }
+
+  Row run(const Product& product, std::uint64_t seed) {
+    const auto views = views_of(product);
+    if (!views) return refused(views.error());
+    MatmulOptions options;
+    options.precision = product.precision;
+    if (auto known = session_.matmul_decision(views->lhs, views->rhs, views->out, options);
+        !known) {
+      return refused(known.error());
+    }
+    Row row;
+    if (product.batch == 0 || product.m == 0 || product.n == 0 || product.k == 0) {
+      row.skipped = "nothing to compute";
+      return row;
+    }
+    auto operands = make_operands(session_.client(), product, seed);
+    if (!operands) return refused(operands.error());
+    MatmulProblem problem;
+    if (Status made = make_matmul_problem(operands->views.lhs, operands->views.rhs,
+                                          operands->views.out, options, problem);
+        !made) {
+      return refused(made.error());
+    }
+
+    CallReport report;
+    options.report = &report;
+    if (Status right = check(problem, operands->views, options, row); !right) {
+      return refused(right.error());
+    }
+    row.winner = report.candidate;
+    options.report = nullptr;
+    if (Status timed = time(problem, operands->views, options, row); !timed) {
+      return refused(timed.error());
+    }
+    return row;
+  }
+
+ private:
+  Status call(const ProductViews& views, const MatmulOptions& options) {
+    if (Status done = session_.matmul(views.lhs, views.rhs, views.out, options); !done) return done;
+    return session_.client().synchronize(Stream{});
+  }
+
+  // Tunes when needed, then looks at the output of one call of the winner.
+  Status check(const MatmulProblem& problem, const ProductViews& views,
+               const MatmulOptions& options, Row& row) {
+    if (Status done = call(views, options); !done) return done;
+    if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
+    if (Status done = call(views, options); !done) return done;
+    const auto reference = ProductCheck::make(problem.gemm);
+    if (!reference) return std::unexpected(reference.error());
+    const Check found = reference->check(problem.gemm);
+    row.correct = found.right();
+    row.error = found.error;
+    // A rival that is called wrongly would be fast for the wrong reason.
+    for (const Rival& rival : rivals_) {
+      RivalTime& time = row.rivals.emplace_back();
+      if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
+      if (Status done = rival.run(problem.gemm); !done) {
+        time.reason = done.error().text;
+      } else if (const Check theirs = reference->check(problem.gemm); !theirs.right()) {
+        time.reason = fmt::format("wrong result: relative error {:.1e}", theirs.error);
+      }
+    }
+    return {};
+  }
+
+  Status time(const MatmulProblem& problem, const ProductViews& views,
+              const MatmulOptions& options, Row& row) {
+    std::vector<Contestant> contestants;
+    contestants.push_back({"rooftune", [&] { return call(views, options); }, {}, {}});
+    for (std::size_t i = 0; i < rivals_.size(); ++i) {
+      Contestant contestant{rivals_[i].name, [&, i] { return rivals_[i].run(problem.gemm); }, {}, {}};
+      if (!row.rivals[i].reason.empty()) {
+        contestant.status = fail(ErrorKind::unsupported, row.rivals[i].reason);
+      }
+      contestants.push_back(std::move(contestant));
+    }
+    const double ops = matmul_ops(problem.gemm), bytes = matmul_bytes(problem);
+    Client& client = session_.client();
+    const auto before = roofline_s(client, problem.gemm.dtype, ops, bytes);
+    time_interleaved(contestants);
+    const auto after = roofline_s(client, problem.gemm.dtype, ops, bytes);
+
+    const Contestant& ours = contestants.front();
+    if (!ours.status) return ours.status;
+    row.median_s = percentile(ours.samples_s, 0.5).value();
+    row.min_s = percentile(ours.samples_s, 0).value();
+    row.ops_per_s = ops / row.median_s;
+    row.bytes_per_s = bytes / row.median_s;
+    if (const auto bound_s = mean(before, after)) row.share = *bound_s / row.median_s;
+    for (std::size_t i = 0; i < rivals_.size(); ++i) {
+      const Contestant& rival = contestants[i + 1];
+      if (rival.status) {
+        row.rivals[i].median_s = percentile(rival.samples_s, 0.5);
+      } else {
+        row.rivals[i].reason = rival.status.error().text;
+      }
+    }
+    return {};
+  }
+
+  Session& session_;
+  std::vector<Rival> rivals_;
+};
+
+Json to_json(const Product& product, const Row& row, const std::vector<Rival>& rivals) {
+  const bool measured = row.measured();
+  const auto number = [&](double value) { return measured ? Json(value) : Json(nullptr); };
+  const std::string layout = {product.lhs_transposed ? 'T' : 'N',
+                              product.rhs_transposed ? 'T' : 'N'};
+  Json times = Json::object();
+  for (std::size_t i = 0; measured && i < rivals.size(); ++i) {
+    const auto& median_s = row.rivals[i].median_s;
+    times[rivals[i].name] = median_s ? Json(*median_s) : Json(nullptr);
+  }
+  Json json = {{"product", product.text},
+               {"in", to_string(product.in)},
+               {"out", to_string(product.out)},
+               {"layout", layout},
+               {"precision", to_string(product.precision)},
+               {"winner", measured ? Json(row.winner) : Json(nullptr)},
+               {"median_s", number(row.median_s)},
+               {"min_s", number(row.min_s)},
+               {"ops_per_s", number(row.ops_per_s)},
+               {"bytes_per_s", number(row.bytes_per_s)},
+               {"share", row.share ? Json(*row.share) : Json(nullptr)},
+               {"correct", measured ? Json(row.correct) : Json(nullptr)},
+               {"error", number(row.error)},
+               {"rivals", std::move(times)}};
+  if (!row.skipped.empty()) json["skipped"] = row.skipped;
+  if (!row.failed.empty()) json["failed"] = row.failed;
+  return json;
+}
+
+std::vector<std::string> to_cells(const Product& product, const Row& row) {
+  if (!row.measured()) {
+    return {product.text, type_text(product),
+            row.skipped.empty() ? "failed: " + row.failed : "skipped: " + row.skipped};
+  }
+  std::vector<std::string> cells = {product.text,
+                                    type_text(product),
+                                    row.correct ? "yes" : "WRONG",
+                                    fmt::format("{:.1e}", row.error),
+                                    format_seconds(row.median_s),
+                                    format_ops_rate(row.ops_per_s),
+                                    format_bytes_rate(row.bytes_per_s),
+                                    row.share ? fmt::format("{:.0f} %", 100 * *row.share) : "-"};
+  for (const RivalTime& rival : row.rivals) {
+    cells.push_back(rival.median_s ? fmt::format("{:.2f}", *rival.median_s / row.median_s) : "-");
+  }
+  cells.push_back(row.winner);
+  return cells;
+}
+
+Table table_for(const ProductList& list, const std::vector<Rival>& rivals) {
+  std::vector<Column> columns = {{"product", Align::left, product_width(list)},
+                                 {"type", Align::left, 4},
+                                 {"right", Align::left, 5},
+                                 {"error", Align::right, 7},
+                                 {"median", Align::right, 7},
+                                 {"rate", Align::right, 13},
+                                 {"memory", Align::right, 10},
+                                 {"roofline", Align::right}};
+  for (const Rival& rival : rivals) columns.push_back({"vs " + rival.name, Align::right, 5});
+  columns.push_back({"winner", Align::left});
+  return Table(std::move(columns));
+}
+
+// Those that are installed; the others get a note.
+std::vector<Rival> load_rivals(const std::vector<std::string>& names, int threads) {
+  if (detect(read_cpuid()).level == Isa::avx512) help_openblas_to_see_avx512();
+  std::vector<Rival> rivals;
+  for (const std::string& name : names) {
+    auto rival = load_rival(name, threads);
+    if (rival) {
+      note(fmt::format("comparing with {}, {} threads", rival->version, threads));
+      rivals.push_back(*std::move(rival));
+    } else {
+      note(rival.error().text + "; going on without it");
+    }
+  }
+  return rivals;
+}
+
+// How much faster than each rival, over the products that both have run.
+void print_summary(const std::vector<Row>& rows, const std::vector<Rival>& rivals,
+                   const Tally& tally, std::size_t wrong) {
+  print_line(fmt::format("\n{} measured{}{}", tally.done,
+                         wrong == 0 ? "" : fmt::format(", {} WRONG", wrong),
+                         exceptions_text(tally)));
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    double logarithms = 0;
+    int count = 0;
+    for (const Row& row : rows) {
+      if (!row.measured() || !row.rivals[i].median_s) continue;
+      logarithms += std::log(*row.rivals[i].median_s / row.median_s);
+      ++count;
+    }
+    if (count == 0) continue;
+    print_line(fmt::format("{:.2f} times as fast as {} (geometric mean of {})",
+                           std::exp(logarithms / count), rivals[i].version, count));
+  }
+}
+
+}  // namespace
+
+Outcome<Exit> run_bench(const CommonOptions& common, const ListOptions& options) {
+  const auto list = open_list(options);
+  if (!list) return std::unexpected(list.error());
+  auto opened = open_session(common, Disk::used);
+  if (!opened) return std::unexpected(opened.error());
+  Session& session = (*opened)->session();
+  if (!options.rivals.empty() && session.client().name() != "cpu") {
+    note("the libraries of --vs run on the processor, the products on " + session.client().name());
+  }
+  Bench bench(session, load_rivals(options.rivals, session.client().capabilities().threads));
+  catch_interrupts();
+
+  const Table table = table_for(*list, bench.rivals());
+  if (!common.json) print_line(table.head());
+  Tally tally;
+  tally.bad_lines = list->bad.size();
+  std::size_t wrong = 0;
+  std::vector<Row> rows;
+  {
+    Progress progress("benchmarking", list->products.size());
+    for (std::size_t i = 0; i < list->products.size(); ++i) {
+      if (interrupted()) {
+        tally.not_reached = list->products.size() - i;
+        break;
+      }
+      const Product& product = list->products[i].product;
+      progress.at(i, product.text);
+      const Row& row = rows.emplace_back(bench.run(product, i + 1));
+      if (row.measured()) {
+        ++tally.done;
+        if (!row.correct) ++wrong;
+      } else {
+        ++(row.failed.empty() ? tally.skipped : tally.failed);
+      }
+      progress.aside([&] {
+        common.json ? print_json(to_json(product, row, bench.rivals()))
+                    : print_line(table.line(to_cells(product, row)));
+      });
+    }
+  }
+  if (!common.json) print_summary(rows, bench.rivals(), tally, wrong);
+  if (tally.not_reached > 0) note("interrupted; decisions that were made are kept");
+  return wrong > 0 ? Exit::failed : tally.exit();
+}
+
+}  // namespace rooftune::cli

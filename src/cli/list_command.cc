@@ -1,0 +1,51 @@
+#include "cli/list_command.h"
+
+#include <algorithm>
+
+#include "cli/output.h"
+#include "fmt/format.h"
+
+namespace rooftune::cli {
+
+std::string exceptions_text(const Tally& tally) {
+  std::string text;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) text += fmt::format(", {} {}", count, what);
+  };
+  add(tally.skipped, "skipped");
+  add(tally.failed, "failed");
+  add(tally.bad_lines, tally.bad_lines == 1 ? "bad line" : "bad lines");
+  add(tally.not_reached, "not reached");
+  return text;
+}
+
+Outcome<ProductList> open_list(const ListOptions& options) {
+  auto list = read_product_list(options.file);
+  if (!list) return stop(Exit::usage, list.error().text);
+  if (!list->bad.empty() && !options.keep_going) {
+    const std::size_t others = list->bad.size() - 1;
+    return stop(Exit::usage,
+                fmt::format("{}: {}{}; nothing was run (--keep-going runs the good lines)",
+                            options.file, list->bad.front().text,
+                            others == 0 ? "" : fmt::format(" (and {} more bad lines)", others)));
+  }
+  for (const BadLine& bad : list->bad) {
+    note(fmt::format("{}: {}: left out", options.file, bad.text));
+  }
+  return *std::move(list);
+}
+
+std::string type_text(const Product& product) {
+  if (product.in == product.out) return std::string(to_string(product.in));
+  return fmt::format("{}>{}", to_string(product.in), to_string(product.out));
+}
+
+std::size_t product_width(const ProductList& list) {
+  std::size_t width = 0;
+  for (const ListedProduct& listed : list.products) {
+    width = std::max(width, listed.product.text.size());
+  }
+  return width;
+}
+
+}  // namespace rooftune::cli

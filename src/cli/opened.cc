@@ -1,0 +1,119 @@
+#include "cli/opened.h"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/environment_variables.h"
+#include "cli/output.h"
+#include "fmt/format.h"
+
+namespace rooftune::cli {
+namespace {
+
+Outcome<std::filesystem::path> current_folder() {
+  std::error_code error;
+  auto folder = std::filesystem::current_path(error);
+  if (error) {
+    return stop(Exit::failed, "the current folder cannot be found: " + error.message());
+  }
+  return folder;
+}
+
+// Names as the device list has them; "cuda:1" counts as known where "cuda" or "cuda:0" is.
+Outcome<void> check_device_name(const std::string& device) {
+  const auto kind = [](std::string_view name) { return name.substr(0, name.find(':')); };
+  const std::vector<DeviceStatus> devices = list_devices();
+  std::vector<std::string_view> names;
+  for (const DeviceStatus& status : devices) {
+    if (kind(status.name) == kind(device)) return {};
+    names.push_back(status.name);
+  }
+  return stop(Exit::usage,
+              fmt::format("unknown device {}{}; there are {} (see `rooftune devices`)",
+                          in_quotes(device), did_you_mean(device, names), list_in_quotes(names)));
+}
+
+bool write_file(const std::filesystem::path& file, std::string_view text) {
+  std::FILE* stream = std::fopen(file.c_str(), "wb");
+  if (stream == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  return std::fclose(stream) == 0 && written;
+}
+
+}  // namespace
+
+Outcome<Settings> settings_for(const CommonOptions& common) {
+  auto current = current_folder();
+  if (!current) return std::unexpected(current.error());
+  auto read = common.settings ? load_settings(*common.settings) : find_settings(*current);
+  if (!read) {
+    // Also a file that cannot be read: it was named by the user.
+    return stop(common.settings ? Exit::usage : failure_of(read.error()).exit, read.error().text);
+  }
+  Settings settings = *std::move(read);
+  if (Status applied = apply_environment_variables(settings); !applied) {
+    return stop(applied.error());
+  }
+  if (common.device) settings.device = *common.device;
+  if (common.environment) settings.environment = *common.environment;
+  if (common.threads) settings.threads = *common.threads;
+  if (common.isa) settings.isa = *common.isa;
+  if (common.level) settings.autotune.level = *parse_level(*common.level);
+  if (Status valid = validate(settings); !valid) return stop(valid.error());
+  return settings;
+}
+
+Opened::Opened(std::unique_ptr<Session> session, std::optional<std::filesystem::path> trace_file)
+    : session_(std::move(session)), trace_file_(std::move(trace_file)) {
+  observe(nullptr);
+}
+
+Opened::~Opened() {
+  session_->set_subscriber(nullptr);
+  if (trace_file_ && !write_file(*trace_file_, trace_.json())) {
+    note_lost_output(
+        fmt::format("the trace cannot be written to {}", in_quotes(trace_file_->string())));
+  }
+}
+
+void Opened::observe(Subscriber* subscriber) {
+  if (!trace_file_) {
+    session_->set_subscriber(subscriber);
+  } else if (subscriber == nullptr) {
+    session_->set_subscriber(&trace_);
+  } else {
+    session_->set_subscriber(nullptr);
+    both_.emplace(std::vector<Subscriber*>{&trace_, subscriber});
+    session_->set_subscriber(&*both_);
+  }
+}
+
+Outcome<std::unique_ptr<Opened>> open_session(const CommonOptions& common, Disk disk) {
+  auto settings = settings_for(common);
+  if (!settings) return std::unexpected(settings.error());
+  if (disk == Disk::untouched) settings->autotune.cache = false;
+  return open_session(common, *std::move(settings));
+}
+
+Outcome<std::unique_ptr<Opened>> open_session(const CommonOptions& common, Settings settings) {
+  auto current = current_folder();
+  if (!current) return std::unexpected(current.error());
+  if (auto known = check_device_name(settings.device); !known) {
+    return std::unexpected(known.error());
+  }
+  SessionOptions options;
+  options.settings = std::move(settings);
+  options.folders = {*current, user_cache_folder()};
+  options.warn = [](const std::string& text) { note(text); };
+  auto session = Session::open(options);
+  if (!session) return stop(session.error());
+  std::optional<std::filesystem::path> trace_file;
+  if (common.trace) trace_file = *common.trace;
+  return std::make_unique<Opened>(*std::move(session), std::move(trace_file));
+}
+
+}  // namespace rooftune::cli

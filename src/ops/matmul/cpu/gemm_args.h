@@ -1,0 +1,38 @@
+// One matmul as the CPU kernels see it: sizes, element strides, pointers. Every operand is valid
+// memory for exactly the elements that its strides reach; nothing beside them may be touched.
+#ifndef ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_
+#define ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "rooftune/dtype.h"
+
+namespace rooftune {
+
+inline constexpr int kMaxBatchAxes = 6;
+
+// C[b](i,j) = alpha * sum_p A[b](i,p) * B[b](p,j) + beta * C[b](i,j).
+// m, n, k and batch are at least 1; alpha is not 0. beta == 0 means that C is not read.
+// Strides count elements and may be negative, or 0 for A and B. Pointers may be misaligned even
+// to the element size.
+struct GemmArgs {
+  DType dtype = DType::f32;  // of A, B and C
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  std::int64_t a_row = 0, a_col = 0;  // A(i,p) is a + i * a_row + p * a_col
+  std::int64_t b_row = 0, b_col = 0;  // B(p,j) is b + p * b_row + j * b_col
+  std::int64_t c_row = 0, c_col = 0;
+  double alpha = 1, beta = 0;
+  // Batch axes, outermost first; a stride of 0 in a_batch or b_batch broadcasts.
+  std::int64_t batch = 1;  // product of batch_extent
+  int batch_rank = 0;
+  std::array<std::int64_t, kMaxBatchAxes> batch_extent{};
+  std::array<std::int64_t, kMaxBatchAxes> a_batch{}, b_batch{}, c_batch{};
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_

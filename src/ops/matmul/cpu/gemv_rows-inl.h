@@ -1,0 +1,40 @@
+// Matrix-vector products as dot products of rows: for a matrix whose terms lie side by side.
+#ifndef ROOFTUNE_OPS_MATMUL_CPU_GEMV_ROWS_INL_H_
+#define ROOFTUNE_OPS_MATMUL_CPU_GEMV_ROWS_INL_H_
+
+#include "ops/matmul/cpu/mat_vec.h"
+
+namespace rooftune {
+namespace {
+
+template <class S>
+KernelOutcome gemv_rows(const void* raw, CpuContext& context) {
+  using T = typename S::Element;
+  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  const MatVec<T> first = mat_vec_of<T>(args, 0);
+  const Team team = team_for(work(args), context);
+  const Index parts = mat_vec_parts(args, first.rows, 4, 4, team);
+  T* copies = nullptr;  // of x, one a product
+  if (first.x_step != 1) {
+    copies = reinterpret_cast<T*>(
+        context.scratch(static_cast<std::size_t>(args.batch * first.terms) * sizeof(T)));
+    if (copies == nullptr) return KernelOutcome::out_of_memory;
+    team.run(args.batch, [&](Index batch, int) {
+      unit_vector(mat_vec_of<T>(args, batch), copies + batch * first.terms);
+    });
+  }
+  team.run(args.batch * parts, [&](Index task, int) {
+    const Index batch = task / parts;
+    MatVec<T> v = mat_vec_of<T>(args, batch);
+    if (copies != nullptr) v.x = copies + batch * v.terms;
+    const Index i = part_begin(v.rows, parts, task % parts);
+    const Index rows = part_begin(v.rows, parts, task % parts + 1) - i;
+    mat_vec_by_rows<S>(part_of(v, i, rows, 0, v.terms));
+  });
+  return KernelOutcome::done;
+}
+
+}  // namespace
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_CPU_GEMV_ROWS_INL_H_

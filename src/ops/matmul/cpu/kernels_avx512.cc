@@ -1,0 +1,67 @@
+// Candidates for AVX-512 (F, BW, DQ, VL): 32 registers of 64 bytes. Built for that level; runs only
+// where the processor and the operating system have it.
+#define ROOFTUNE_KERNEL_ISA 2
+
+#include "ops/matmul/cpu/gemv_cols-inl.h"
+#include "ops/matmul/cpu/gemv_rows-inl.h"
+#include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/outer-inl.h"
+#include "ops/matmul/cpu/packed-inl.h"
+#include "ops/matmul/cpu/row.h"
+#include "ops/matmul/cpu/skinny_cols-inl.h"
+#include "ops/matmul/cpu/skinny_rows-inl.h"
+#include "ops/matmul/cpu/split_k-inl.h"
+#include "ops/matmul/cpu/tile-inl.h"
+#include "ops/matmul/cpu/tiny-inl.h"
+
+namespace rooftune {
+namespace {
+
+using F32 = Simd<float>;
+using F64 = Simd<double>;
+using Wide32 = TileTable<F32, 14, 2>;
+using Wide64 = TileTable<F64, 14, 2>;
+using Tall32 = TileTable<F32, 24, 1>;
+using Tall64 = TileTable<F64, 24, 1>;
+
+constexpr TileShape kWide = {.rows = 14, .vectors = 2};
+constexpr TileShape kWidePrefetch = {.rows = 14, .vectors = 2, .prefetch = Ahead::rows};
+constexpr TileShape kSmall = {.rows = 8, .vectors = 2};
+constexpr TileShape kSmallPrefetch = {.rows = 8, .vectors = 2, .prefetch = Ahead::rows};
+constexpr TileShape kTall = {.rows = 24, .vectors = 1};
+constexpr TileShape kSkinny = {.rows = 12, .vectors = 2, .prefetch = Ahead::strip, .terms = 32};
+constexpr TileShape kSkinnyTall = {.rows = 24, .vectors = 1, .prefetch = Ahead::strip, .terms = 32};
+constexpr Blocking k192 = {.mc = 448, .kc = 192, .nc = 4096};
+constexpr Blocking k256 = {.mc = 336, .kc = 256, .nc = 4096};
+constexpr Blocking k384 = {.mc = 480, .kc = 384, .nc = 3072};
+
+// clang-format off
+constexpr KernelRow kRows[] = {
+    {"tiny_avx512_14x2v", "tiny", tiny<Wide32, kWide>, tiny<Wide64, kWide>, tiny_illegal, tiny_priority},
+    {"tiny_avx512_24x1v", "tiny", tiny<Tall32, kTall>, tiny<Tall64, kTall>, tiny_illegal, tiny_priority},
+    {"tile_avx512_14x2v", "tile", tile<Wide32, kWide>, tile<Wide64, kWide>, tile_illegal, tile_priority},
+    {"tile_avx512_14x2v_prefetch", "tile", tile<Wide32, kWidePrefetch>, tile<Wide64, kWidePrefetch>, tile_illegal, tile_priority},
+    {"tile_avx512_24x1v", "tile", tile<Tall32, kTall>, tile<Tall64, kTall>, tile_illegal, tile_priority},
+    {"tile_avx512_8x2v", "tile", tile<Wide32, kSmall>, tile<Wide64, kSmall>, tile_illegal, small_tile_priority},
+    {"tile_avx512_8x2v_prefetch", "tile", tile<Wide32, kSmallPrefetch>, tile<Wide64, kSmallPrefetch>, tile_illegal, small_tile_priority},
+    {"packed_avx512_14x2v_k256", "packed", packed<F32, 14, 2, k256>, packed<F64, 14, 2, k256>, always_legal, packed_priority},
+    {"packed_avx512_14x2v_k384", "packed", packed<F32, 14, 2, k384>, packed<F64, 14, 2, k384>, always_legal, packed_priority},
+    {"packed_avx512_14x2v_k192", "packed", packed<F32, 14, 2, k192>, packed<F64, 14, 2, k192>, always_legal, packed_spare_priority},
+    {"packed_avx512_24x1v_k384", "packed", packed<F32, 24, 1, k384>, packed<F64, 24, 1, k384>, always_legal, packed_priority},
+    {"packed_avx512_8x3v_k256", "packed", packed<F32, 8, 3, k256>, packed<F64, 8, 3, k256>, always_legal, packed_priority},
+    {"split_k_avx512_14x2v", "split_k", split_k<F32, 14, 2, k256>, split_k<F64, 14, 2, k256>, split_k_illegal, split_k_priority},
+    {"gemv_rows_avx512", "gemv_rows", gemv_rows<F32>, gemv_rows<F64>, gemv_rows_illegal, gemv_rows_priority},
+    {"gemv_cols_avx512", "gemv_cols", gemv_cols<F32>, gemv_cols<F64>, gemv_cols_illegal, gemv_cols_priority},
+    {"gemv_split_k_avx512", "gemv_split_k", gemv_split_k<F32>, gemv_split_k<F64>, gemv_split_k_illegal, gemv_split_k_priority},
+    {"skinny_rows_avx512_6x4v", "skinny_rows", skinny_rows<F32>, skinny_rows<F64>, skinny_rows_illegal, skinny_rows_priority},
+    {"skinny_cols_avx512_12x2v", "skinny_cols", skinny_cols<Wide32, kSkinny>, skinny_cols<Wide64, kSkinny>, skinny_cols_illegal, skinny_cols_priority},
+    {"skinny_cols_avx512_24x1v", "skinny_cols", skinny_cols<Tall32, kSkinnyTall>, skinny_cols<Tall64, kSkinnyTall>, skinny_cols_illegal, skinny_cols_priority},
+    {"outer_avx512", "outer", outer<F32>, outer<F64>, outer_illegal, outer_priority},
+};
+// clang-format on
+
+}  // namespace
+
+KernelRows avx512_kernel_rows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+}  // namespace rooftune

@@ -1,0 +1,27 @@
+// How well a technique suits a key, inside the group `cpu`: 3 is measured first, 0 last, -1 never.
+// A round should hold few candidates and the best one: the others are there for the day when all
+// of a round fail, and for exhaustive search.
+#ifndef ROOFTUNE_OPS_MATMUL_CPU_PRIORITY_H_
+#define ROOFTUNE_OPS_MATMUL_CPU_PRIORITY_H_
+
+namespace rooftune {
+
+struct MatmulKey;
+
+int naive_priority(const MatmulKey& key);
+int gemv_rows_priority(const MatmulKey& key);
+int gemv_cols_priority(const MatmulKey& key);
+int gemv_split_k_priority(const MatmulKey& key);
+int skinny_rows_priority(const MatmulKey& key);
+int skinny_cols_priority(const MatmulKey& key);
+int tile_priority(const MatmulKey& key);          // the tile that suits most products
+int small_tile_priority(const MatmulKey& key);    // fewer rows: for small m
+int packed_priority(const MatmulKey& key);        // blockings that are best somewhere
+int packed_spare_priority(const MatmulKey& key);  // blockings for other caches
+int tiny_priority(const MatmulKey& key);
+int split_k_priority(const MatmulKey& key);
+int outer_priority(const MatmulKey& key);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_CPU_PRIORITY_H_

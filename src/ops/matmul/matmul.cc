@@ -1,0 +1,97 @@
+// Session::matmul and what belongs to it.
+#include <cstring>
+
+#include "ops/matmul/cpu/batch.h"
+#include "ops/matmul/cpu/candidates.h"
+#include "ops/matmul/problem.h"
+#include "ops/session_operations.h"
+
+namespace rooftune {
+namespace {
+
+template <class T>
+void scale_rows(const GemmArgs& gemm) {
+  for (std::int64_t index = 0; index < gemm.batch; ++index) {
+    const std::int64_t matrix = batch_offsets(gemm, index).c;
+    for (std::int64_t i = 0; i < gemm.m; ++i) {
+      for (std::int64_t j = 0; j < gemm.n; ++j) {
+        auto* at = static_cast<std::byte*>(gemm.c) +
+                   (matrix + i * gemm.c_row + j * gemm.c_col) * std::int64_t{sizeof(T)};
+        T value = 0;
+        if (gemm.beta != 0) {
+          std::memcpy(&value, at, sizeof value);
+          value = static_cast<T>(gemm.beta) * value;
+        }
+        std::memcpy(at, &value, sizeof value);
+      }
+    }
+  }
+}
+
+// The product that has no terms, or is multiplied by 0: out = beta * out.
+void scale_output(const GemmArgs& gemm) {
+  gemm.dtype == DType::f32 ? scale_rows<float>(gemm) : scale_rows<double>(gemm);
+}
+
+}  // namespace
+
+Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& out,
+                       const MatmulOptions& options) {
+  MatmulProblem problem;
+  if (Status made = make_matmul_problem(lhs, rhs, out, options, problem); !made) [[unlikely]] {
+    return made;
+  }
+  const GemmArgs& gemm = problem.gemm;
+  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) [[unlikely]] {
+    if (options.report != nullptr) *options.report = {};
+    return {};
+  }
+  if (lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr) [[unlikely]] {
+    if (gemm.k != 0 || out.data == nullptr) {
+      return fail(ErrorKind::invalid_argument, "an operand with elements has no memory (null)");
+    }
+  }
+  if (gemm.k == 0 || gemm.alpha == 0) [[unlikely]] {
+    if (Status ready = client().synchronize(options.stream); !ready) return ready;
+    scale_output(gemm);
+    if (options.report != nullptr) *options.report = {};
+    return {};
+  }
+  auto& tuner = *operations_->matmul;
+  if (options.strategy == Strategy::autotune) [[likely]] {
+    const MatmulKey key =
+        make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+    return tuner.execute(key, gemm, options.stream, options.report);
+  }
+  if (options.strategy == Strategy::untuned) {
+    const MatmulKey key =
+        make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+    return tuner.untuned(key, gemm, options.stream, options.report);
+  }
+  for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
+    if (row.name == options.candidate && !tuner.set().find(row.name)) {
+      return fail(ErrorKind::unsupported,
+                  "candidate " + std::string(row.name) + " needs instruction set " +
+                      std::string(to_string(row.isa)) + " on " + client().name());
+    }
+  }
+  return tuner.force(options.candidate, gemm, options.stream, options.report);
+}
+
+Result<std::optional<Decision>> Session::matmul_decision(const ConstView& lhs, const ConstView& rhs,
+                                                         const View& out,
+                                                         const MatmulOptions& options) {
+  MatmulProblem problem;
+  if (Status made = make_matmul_problem(lhs, rhs, out, options, problem); !made) {
+    return std::unexpected(made.error());
+  }
+  const GemmArgs& gemm = problem.gemm;
+  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0 || gemm.k == 0) return std::nullopt;
+  const MatmulKey key =
+      make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+  return operations_->matmul->decision(key, gemm);
+}
+
+std::vector<std::string> Session::matmul_candidates() const { return operations_->matmul->names(); }
+
+}  // namespace rooftune

@@ -1,0 +1,20 @@
+// The candidates of matmul on a device.
+#ifndef ROOFTUNE_OPS_MATMUL_MATMUL_SET_H_
+#define ROOFTUNE_OPS_MATMUL_MATMUL_SET_H_
+
+#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/key.h"
+#include "rooftune/tunable_set.h"
+
+namespace rooftune {
+
+// Fills a set with what the device of its client can run.
+void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
+
+// The rooms of candidates that describe_matmul chooses from.
+void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set);
+void add_fake_candidates(TunableSet<MatmulKey, GemmArgs>& set);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_MATMUL_SET_H_

@@ -1,0 +1,206 @@
+#include "ops/matmul/trial.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "ops/matmul/cpu/batch.h"
+#include "ops/matmul/verify.h"
+
+namespace rooftune {
+namespace {
+
+// What no candidate would write: quiet NaNs with an unlikely payload.
+constexpr std::uint32_t kPoison32 = 0x7fe5a17fu;
+constexpr std::uint64_t kPoison64 = 0x7ffe5a17f00dbeefu;
+
+// The memory that a strided operand reaches: its lowest offset and how many elements from there.
+struct Range {
+  std::int64_t lowest = 0, elements = 1;
+};
+
+Range reach(const GemmArgs& gemm, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
+            std::int64_t col_stride, const std::array<std::int64_t, kMaxBatchAxes>& batch) {
+  std::int64_t low = 0, high = 0;
+  const auto extend = [&](std::int64_t extent, std::int64_t stride) {
+    const std::int64_t last = (extent - 1) * stride;
+    (last < 0 ? low : high) += last;
+  };
+  extend(rows, row_stride);
+  extend(cols, col_stride);
+  for (int i = 0; i < gemm.batch_rank; ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    extend(gemm.batch_extent[axis], batch[axis]);
+  }
+  return {low, high - low + 1};
+}
+
+// Memory for a range, aligned as the original is within a cache line: alignment decides speed.
+struct Place {
+  Buffer buffer;
+  std::byte* begin = nullptr;  // of the range
+  std::uint64_t bytes = 0;
+};
+
+Result<Place> make_place(Client& client, const Range& range, const void* original, DType dtype) {
+  constexpr std::uint64_t kLine = 64;
+  Place place;
+  place.bytes =
+      static_cast<std::uint64_t>(range.elements) * static_cast<std::uint64_t>(size_of(dtype));
+  auto buffer = client.allocate(place.bytes + kLine);
+  if (!buffer) return std::unexpected(buffer.error());
+  place.buffer = *std::move(buffer);
+  const auto first = reinterpret_cast<std::uintptr_t>(original) +
+                     static_cast<std::uintptr_t>(range.lowest * size_of(dtype));
+  place.begin = static_cast<std::byte*>(place.buffer.address()) + first % kLine;
+  return place;
+}
+
+void* first_element(const Place& place, const Range& range, DType dtype) {
+  return place.begin - range.lowest * size_of(dtype);
+}
+
+// Fills memory with numbers in +-[0.5, 1.5], the same for the same seed.
+template <class T>
+void fill_random(std::byte* memory, std::uint64_t bytes, std::uint64_t seed) {
+  std::uint64_t state = seed;
+  for (std::uint64_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    const double size = 0.5 + double(state >> 40) * 0x1p-24;
+    const T value = static_cast<T>((state >> 33 & 1) != 0 ? size : -size);
+    std::memcpy(memory + at, &value, sizeof(T));
+  }
+}
+
+void fill_random(DType dtype, std::byte* memory, std::uint64_t bytes, std::uint64_t seed) {
+  dtype == DType::f32 ? fill_random<float>(memory, bytes, seed)
+                      : fill_random<double>(memory, bytes, seed);
+}
+
+template <class Word>
+std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, Word wanted) {
+  std::uint64_t count = 0;
+  for (std::uint64_t at = 0; at < bytes; at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, memory + at, sizeof word);
+    count += word == wanted;
+  }
+  return count;
+}
+
+class MatmulTrial final : public Trial<GemmArgs> {
+ public:
+  MatmulTrial(Client& client, const GemmArgs& args) : client_(client), args_(args) {}
+
+  Status make(Stream stream) {
+    const DType dtype = args_.dtype;
+    out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
+    auto out = make_place(client_, out_range_, args_.c, dtype);
+    if (!out) return std::unexpected(out.error());
+    out_ = *std::move(out);
+    args_.c = first_element(out_, out_range_, dtype);
+    if (Status filled = poison(stream); !filled) return filled;
+    if (Status made = make_check(); !made) return made;
+    if (check_->conclusive()) return {};
+
+    const Range a = reach(args_, args_.m, args_.k, args_.a_row, args_.a_col, args_.a_batch);
+    const Range b = reach(args_, args_.k, args_.n, args_.b_row, args_.b_col, args_.b_batch);
+    for (const auto& [range, operand, place, seed] :
+         {std::tuple{&a, &args_.a, &a_, 1u}, {&b, &args_.b, &b_, 2u}}) {
+      auto made = make_place(client_, *range, *operand, dtype);
+      if (!made) return std::unexpected(made.error());
+      *place = *std::move(made);
+      fill_random(dtype, place->begin, place->bytes, seed);
+      *operand = first_element(*place, *range, dtype);
+    }
+    random_operands_ = true;
+    return make_check();
+  }
+
+  const GemmArgs& args() const override { return args_; }
+
+  Status poison(Stream stream) override {
+    std::byte pattern[8];
+    const std::size_t size = static_cast<std::size_t>(size_of(args_.dtype));
+    if (args_.dtype == DType::f32) {
+      std::memcpy(pattern, &kPoison32, sizeof kPoison32);
+    } else {
+      std::memcpy(pattern, &kPoison64, sizeof kPoison64);
+    }
+    if (Status done = client_.fill(stream, out_.begin, std::span(pattern, size), out_.bytes);
+        !done) {
+      return done;
+    }
+    if (args_.beta == 0) return {};
+    // An accumulating product starts from the same numbers every time.
+    return for_each_row([](std::byte* memory, std::uint64_t bytes, DType dtype,
+                           std::uint64_t seed) { fill_random(dtype, memory, bytes, seed); });
+  }
+
+  Result<Check> check(Stream stream) override {
+    if (Status done = client_.synchronize(stream); !done) return std::unexpected(done.error());
+    Check check = check_->check(args_);
+    if (random_operands_) check.conclusive = true;
+    const std::uint64_t left = args_.dtype == DType::f32
+                                   ? count_word(out_.begin, out_.bytes, kPoison32)
+                                   : count_word(out_.begin, out_.bytes, kPoison64);
+    const auto gaps =
+        static_cast<std::uint64_t>(out_range_.elements - args_.batch * args_.m * args_.n);
+    check.complete = left <= gaps;
+    check.contained = left >= gaps;
+    return check;
+  }
+
+  std::uint64_t scratch_bytes() const override {
+    return out_.buffer.bytes() + a_.buffer.bytes() + b_.buffer.bytes();
+  }
+
+ private:
+  Status make_check() {
+    auto made = ProductCheck::make(args_);
+    if (!made) return std::unexpected(made.error());
+    check_ = *std::move(made);
+    return {};
+  }
+
+  // Calls visit with each single element, or whole row where rows are dense.
+  template <class Visit>
+  Status for_each_row(Visit visit) {
+    const std::int64_t size = size_of(args_.dtype);
+    std::uint64_t seed = 3;
+    for (std::int64_t index = 0; index < args_.batch; ++index) {
+      auto* matrix = static_cast<std::byte*>(args_.c) + batch_offsets(args_, index).c * size;
+      for (std::int64_t i = 0; i < args_.m; ++i) {
+        std::byte* row = matrix + i * args_.c_row * size;
+        if (args_.c_col == 1) {
+          visit(row, static_cast<std::uint64_t>(args_.n * size), args_.dtype, ++seed);
+          continue;
+        }
+        for (std::int64_t j = 0; j < args_.n; ++j) {
+          visit(row + j * args_.c_col * size, static_cast<std::uint64_t>(size), args_.dtype,
+                ++seed);
+        }
+      }
+    }
+    return {};
+  }
+
+  Client& client_;
+  GemmArgs args_;
+  Range out_range_;
+  Place out_, a_, b_;
+  bool random_operands_ = false;
+  std::optional<ProductCheck> check_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const GemmArgs& args,
+                                                           Stream stream) {
+  auto trial = std::make_unique<MatmulTrial>(client, args);
+  if (Status made = trial->make(stream); !made) return std::unexpected(made.error());
+  return trial;
+}
+
+}  // namespace rooftune

@@ -1,0 +1,20 @@
+// Inputs for measuring a product: the caller's operands, and a scratch output of the same layout.
+#ifndef ROOFTUNE_OPS_MATMUL_TRIAL_H_
+#define ROOFTUNE_OPS_MATMUL_TRIAL_H_
+
+#include <memory>
+
+#include "ops/matmul/cpu/gemm_args.h"
+#include "rooftune/tunable_set.h"
+
+namespace rooftune {
+
+// For devices whose memory the host can read. Operands that cannot tell right from wrong (zeros,
+// constants, NaN, Inf, values near overflow) are replaced by random ones of the same layout.
+// Errors: out_of_memory.
+Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const GemmArgs& args,
+                                                           Stream stream);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_TRIAL_H_

@@ -1,0 +1,51 @@
+// Is this product right? Random vectors ask in O(n^2): C x against alpha A (B x) + beta C0 x.
+#ifndef ROOFTUNE_OPS_MATMUL_VERIFY_H_
+#define ROOFTUNE_OPS_MATMUL_VERIFY_H_
+
+#include <vector>
+
+#include "ops/matmul/cpu/gemm_args.h"
+#include "rooftune/error.h"
+#include "rooftune/tunable_set.h"
+
+namespace rooftune {
+
+// The reference for one product, made once and compared with the output of any number of
+// candidates. Works on memory that the host can read. All arithmetic is in f64.
+//
+// For each row i and each of two vectors x of random numbers around +-1, with r = (C x)_i:
+//   error = |r - y_i| / sqrt(s_i + t_i),
+//     s_i = alpha^2 sum_p a_ip^2 (sum_j b_pj^2) + beta^2 sum_j c0_ij^2, t_i = sum_j c_ij^2,
+// the size that |r - y_i| has when every element of the row is off by about itself; a single wrong
+// element of n shows as 1 / sqrt(n) or more. The error of a product is the largest of its rows'.
+class ProductCheck {
+ public:
+  // Reads A and B (and C for beta != 0, which must hold C0) now.
+  // Errors: out_of_memory.
+  static Result<ProductCheck> make(const GemmArgs& gemm);
+
+  // True when the operands can tell right from wrong: every sum of products is finite and far from
+  // overflow and underflow of the type, and the values differ enough for rounding errors to be
+  // independent (equal values round the same way every time, and errors then pile up in a right
+  // kernel too).
+  bool conclusive() const { return conclusive_; }
+
+  // Compares the output, which `gemm.c` points to. `complete` and `contained` stay true: they need
+  // the whole allocation (see MatmulTrial).
+  Check check(const GemmArgs& gemm) const;
+
+  // The largest error that is right: 4 eps sqrt(k) + 4 eps, the statistical bound of sums in
+  // blocks with a factor for its tail; for f64, where this check rounds as well, sqrt(n) joins
+  // sqrt(k).
+  static double error_bound(const GemmArgs& gemm);
+
+ private:
+  std::vector<double> vectors_;   // 2 * n: both x, and n ones behind them
+  std::vector<double> expected_;  // batch * m * 2: y for both vectors
+  std::vector<double> scale_;     // batch * m: s_i
+  bool conclusive_ = true;
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_OPS_MATMUL_VERIFY_H_

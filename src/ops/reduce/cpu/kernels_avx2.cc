@@ -1,0 +1,36 @@
+// Candidates for AVX2. Built for that level; runs only where the processor has it.
+#define ROOFTUNE_KERNEL_ISA 1
+
+#include "ops/reduce/cpu/columns-inl.h"
+#include "ops/reduce/cpu/lanes-inl.h"
+#include "ops/reduce/cpu/row.h"
+#include "ops/reduce/cpu/rows-inl.h"
+#include "ops/reduce/cpu/split-inl.h"
+#include "ops/reduce/cpu/sweep-inl.h"
+#include "ops/reduce/cpu/wrap-inl.h"
+
+namespace rooftune {
+namespace {
+
+using F32 = Simd<float>;
+using F64 = Simd<double>;
+
+// clang-format off
+constexpr SumKernelRow kRows[] = {
+    {"lanes_avx2", "lanes", lanes<float>, lanes<double>, lanes_illegal, lanes_priority},
+    {"rows_avx2_4v", "rows", rows<F32, 4>, rows<F64, 4>, rows_illegal, rows_priority},
+    {"rows_avx2_8v", "rows", rows<F32, 8>, rows<F64, 8>, rows_illegal, rows_priority},
+    {"columns_avx2", "columns", columns<F32>, columns<F64>, columns_illegal, columns_priority},
+    {"sweep_avx2", "sweep", sweep<F32>, sweep<F64>, columns_illegal, sweep_priority},
+    {"wrap_avx2", "wrap", wrap<F32>, wrap<F64>, wrap_illegal, wrap_priority},
+    {"split_rows_avx2_8v", "split", split_rows<F32, 8>, split_rows<F64, 8>, split_rows_illegal, split_priority},
+    {"split_columns_avx2", "split", split_columns<F32>, split_columns<F64>, split_columns_illegal, split_priority},
+    {"split_wrap_avx2", "split", split_wrap<F32>, split_wrap<F64>, split_wrap_illegal, split_priority},
+};
+// clang-format on
+
+}  // namespace
+
+constinit const SumKernelRows kAvx2SumRows = {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])};
+
+}  // namespace rooftune

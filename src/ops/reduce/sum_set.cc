@@ -1,0 +1,32 @@
+#include "ops/reduce/sum_set.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "ops/reduce/problem.h"
+#include "ops/reduce/trial.h"
+
+namespace rooftune {
+
+void describe_sum(TunableSet<SumKey, SumArgs>& set) {
+  Client& client = set.client();
+  set.inputs([&client](const SumKey&, const SumArgs& args,
+                       Stream stream) -> Result<std::unique_ptr<Trial<SumArgs>>> {
+    auto trial = SumTrial::make(client, args, stream);
+    if (!trial) return std::unexpected(std::move(trial.error()));
+    return *std::move(trial);
+  });
+  set.bound([](const SumKey&, const SumArgs& args) -> std::optional<Work> {
+    return Work{sum_ops(args), sum_bytes(args), args.dtype, false};
+  });
+  const auto& parts = client.fingerprint().parts();
+  const auto runtime = parts.find("runtime");
+  if (runtime != parts.end() && runtime->second == "cpu") {
+    add_cpu_candidates(set);
+  } else {
+    add_fake_candidates(set);
+  }
+}
+
+}  // namespace rooftune

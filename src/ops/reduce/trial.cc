@@ -1,0 +1,232 @@
+#include "ops/reduce/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <span>
+
+#include "ops/reduce/problem.h"
+
+namespace rooftune {
+namespace {
+
+// Elements before and behind the output that nobody may write: more than the widest vector.
+constexpr std::int64_t kMargin = 32;
+
+// The output of the trial keeps its alignment to a cache line.
+constexpr std::uintptr_t kLine = 64;
+
+// Memory that an operand may reach over for each of its elements before it is made dense.
+constexpr std::int64_t kThin = 8;
+
+constexpr double kWrong = std::numeric_limits<double>::infinity();
+
+// A quiet NaN with a payload that no arithmetic makes.
+template <class T>
+struct Poison;
+template <>
+struct Poison<float> {
+  using Bits = std::uint32_t;
+  static constexpr Bits bits = 0x7fe5a3c7;
+};
+template <>
+struct Poison<double> {
+  using Bits = std::uint64_t;
+  static constexpr Bits bits = 0x7ffa5c3e1b2d4f69;
+};
+
+// The smallest and the largest offset of an operand.
+struct Reach {
+  std::int64_t lowest = 0, highest = 0;
+  void add(std::int64_t extent, std::int64_t step) {
+    (step < 0 ? lowest : highest) += (extent - 1) * step;
+  }
+  std::int64_t elements() const { return highest - lowest + 1; }
+};
+
+Reach input_reach(const SumArgs& args) {
+  Reach reach;
+  for (int at = 0; at < args.keep_rank; ++at) reach.add(args.keep_extent[at], args.in_keep[at]);
+  for (int at = 0; at < args.reduce_rank; ++at) {
+    reach.add(args.reduce_extent[at], args.in_reduce[at]);
+  }
+  return reach;
+}
+
+bool is_thin(const Reach& reach, std::int64_t elements) {
+  return reach.elements() / kThin > elements + 512;
+}
+
+// Memory of the device that lies to a cache line as `like` does. `margin` bytes are free before it.
+Result<std::byte*> allocate_like(Client& client, const void* like, std::int64_t margin,
+                                 std::int64_t bytes, Buffer& buffer) {
+  auto allocated = client.allocate(static_cast<std::uint64_t>(bytes + 2 * margin) + 2 * kLine);
+  if (!allocated) return std::unexpected(allocated.error());
+  buffer = *std::move(allocated);
+  const auto begin =
+      reinterpret_cast<std::uintptr_t>(buffer.address()) + static_cast<std::uintptr_t>(margin);
+  const std::uintptr_t shift = (reinterpret_cast<std::uintptr_t>(like) - begin) % kLine;
+  return static_cast<std::byte*>(buffer.address()) + margin + shift;
+}
+
+// From -8 to 8 without 0: every order of additions gives the same sum, and every term shows.
+template <class T>
+Status write_integers(Client& client, Stream stream, std::byte* to, std::int64_t elements) {
+  constexpr std::int64_t kChunk = 4096;
+  std::array<T, kChunk> chunk;
+  std::uint64_t state = 1;
+  for (std::int64_t begin = 0; begin < elements; begin += kChunk) {
+    const std::int64_t count = std::min(kChunk, elements - begin);
+    for (std::int64_t i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const int value = static_cast<int>(state >> 60) - 8;
+      chunk[static_cast<std::size_t>(i)] = static_cast<T>(value < 0 ? value : value + 1);
+    }
+    Status written = client.write(stream, to + begin * std::int64_t{sizeof(T)}, chunk.data(),
+                                  static_cast<std::uint64_t>(count) * sizeof(T));
+    if (!written) return written;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SumTrial>> SumTrial::make(Client& client, const SumArgs& problem,
+                                                 Stream stream) {
+  std::unique_ptr<SumTrial> trial(new SumTrial(client));
+  trial->args_ = problem;
+  if (Status made = trial->make_output(problem); !made) return std::unexpected(made.error());
+  auto reference = SumReference::make(client, problem, stream);
+  if (!reference) return std::unexpected(reference.error());
+  trial->reference_ = *std::move(reference);
+  if (!trial->reference_.conclusive()) {
+    Status replaced = trial->replace_input(problem, stream);
+    // Without memory for a better input the caller's has to do, and checks are inconclusive.
+    if (!replaced && replaced.error().kind != ErrorKind::out_of_memory) {
+      return std::unexpected(replaced.error());
+    }
+  }
+  return trial;
+}
+
+Status SumTrial::make_output(const SumArgs& problem) {
+  Reach reach;
+  for (int at = 0; at < problem.keep_rank; ++at) {
+    reach.add(problem.keep_extent[at], problem.out_keep[at]);
+  }
+  if (is_thin(reach, problem.outputs)) {
+    std::int64_t step = 1;
+    for (int at = problem.keep_rank - 1; at >= 0; --at) {
+      args_.out_keep[at] = step;
+      step *= problem.keep_extent[at];
+    }
+    reach = {0, problem.outputs - 1};
+  }
+  const std::int64_t bytes = size_of(problem.dtype);
+  const auto* lowest = static_cast<const std::byte*>(problem.out) + reach.lowest * bytes;
+  elements_ = reach.elements() + 2 * kMargin;
+  const auto place =
+      allocate_like(client_, lowest, kMargin * bytes, reach.elements() * bytes, output_);
+  if (!place) return std::unexpected(place.error());
+  first_ = *place - kMargin * bytes;
+  args_.out = *place - reach.lowest * bytes;
+  return {};
+}
+
+Status SumTrial::replace_input(const SumArgs& problem, Stream stream) {
+  const Reach reach = input_reach(problem);
+  if (is_thin(reach, static_cast<std::int64_t>(sum_inputs(problem)))) {
+    return fail(ErrorKind::out_of_memory, "the input is spread too thinly to be replaced");
+  }
+  const std::int64_t bytes = size_of(problem.dtype);
+  Buffer buffer;
+  const auto place = allocate_like(client_, problem.in, 0, reach.elements() * bytes, buffer);
+  if (!place) return std::unexpected(place.error());
+  Status written = problem.dtype == DType::f32
+                       ? write_integers<float>(client_, stream, *place, reach.elements())
+                       : write_integers<double>(client_, stream, *place, reach.elements());
+  if (!written) return written;
+  SumArgs replaced = problem;
+  replaced.in = *place;
+  auto reference = SumReference::make(client_, replaced, stream);
+  if (!reference) return std::unexpected(reference.error());
+  input_ = std::move(buffer);
+  args_.in = replaced.in;
+  reference_ = *std::move(reference);
+  return {};
+}
+
+std::uint64_t SumTrial::scratch_bytes() const {
+  return input_.bytes() + output_.bytes() + reference_.bytes();
+}
+
+Status SumTrial::poison(Stream stream) {
+  const auto fill = [&]<class T>(Poison<T>) {
+    const auto bits = Poison<T>::bits;
+    return client_.fill(stream, first_, std::as_bytes(std::span(&bits, 1)),
+                        static_cast<std::uint64_t>(elements_) * sizeof(T));
+  };
+  return args_.dtype == DType::f32 ? fill(Poison<float>()) : fill(Poison<double>());
+}
+
+Result<Check> SumTrial::check(Stream stream) {
+  const auto read_and_compare = [&]<class T>(T) -> Result<Check> {
+    std::unique_ptr<T[]> host(new (std::nothrow) T[static_cast<std::size_t>(elements_)]);
+    if (host == nullptr) {
+      return fail(ErrorKind::out_of_memory,
+                  fmt::format("no memory on the host to check {} elements", elements_));
+    }
+    Status done =
+        client_.read(stream, host.get(), first_, static_cast<std::uint64_t>(elements_) * sizeof(T));
+    if (!done) return std::unexpected(done.error());
+    return compare(host.get());
+  };
+  return args_.dtype == DType::f32 ? read_and_compare(0.0f) : read_and_compare(0.0);
+}
+
+template <class T>
+Check SumTrial::compare(const T* output) const {
+  const auto is_poison = [](const T& x) {
+    typename Poison<T>::Bits bits;
+    std::memcpy(&bits, &x, sizeof(T));
+    return bits == Poison<T>::bits;
+  };
+  Check check;
+  check.conclusive = reference_.conclusive();
+  check.error_bound = sum_error_bound(args_);
+  const std::int64_t base =
+      (static_cast<const std::byte*>(args_.out) - first_) / static_cast<std::int64_t>(sizeof(T));
+  std::int64_t written = 0;
+  for_each_output(args_, [&](std::int64_t index, std::int64_t offset) {
+    const T& got = output[base + offset];
+    if (is_poison(got)) {
+      check.complete = false;
+      return;
+    }
+    ++written;
+    const double want = reference_.sum(index);
+    const double magnitude = reference_.magnitude(index);
+    double error = 0;
+    if (std::isnan(magnitude)) {
+      error = std::isnan(want) == std::isnan(got) && (std::isnan(want) || double{got} == want)
+                  ? 0
+                  : kWrong;
+    } else if (magnitude < largest_safe(args_.dtype)) {
+      const double distance = std::abs(double{got} - want);
+      error = distance == 0 ? 0 : distance / magnitude;
+      if (std::isnan(error)) error = kWrong;
+    }
+    check.error = std::max(check.error, error);
+  });
+  // Whatever else was written lies between the outputs or beside them.
+  const std::int64_t changed = elements_ - std::count_if(output, output + elements_, is_poison);
+  check.contained = changed == written;
+  return check;
+}
+
+}  // namespace rooftune

@@ -1,0 +1,44 @@
+// Waiting for a lock that another process holds.
+#ifndef ROOFTUNE_STORE_BACKOFF_H_
+#define ROOFTUNE_STORE_BACKOFF_H_
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <random>
+#include <thread>
+
+namespace rooftune {
+
+// Pauses between attempts: longer each time, and not in step with the processes it competes with.
+class Backoff {
+ public:
+  explicit Backoff(std::chrono::milliseconds patience) : deadline_(Clock::now() + patience) {}
+
+  // False when there is no time left. The lock is not held while waiting.
+  bool pause(std::unique_lock<std::mutex>& lock) {
+    const auto left = deadline_ - Clock::now();
+    if (left <= Clock::duration::zero()) return false;
+    static thread_local std::minstd_rand random{
+        static_cast<unsigned>(Clock::now().time_since_epoch().count() ^ getpid())};
+    const std::chrono::microseconds wait{
+        std::uniform_int_distribution<int>(longest_us_ / 2, longest_us_)(random)};
+    longest_us_ = std::min(2 * longest_us_, 32'000);  // several commits of a slow disk
+    lock.unlock();
+    std::this_thread::sleep_for(std::min<Clock::duration>(wait, left));
+    lock.lock();
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point deadline_;
+  int longest_us_ = 500;  // less than one commit on a fast disk
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_STORE_BACKOFF_H_

@@ -1,0 +1,318 @@
+#include "throughput/prober.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rooftune {
+namespace {
+
+// One launch should last this long: far above the clock's step and the launch overhead, short
+// enough that a dozen of them cost a few milliseconds.
+constexpr double kLaunchSeconds = 400e-6;
+// A probe ends when the best of its samples has been met again within this share...
+constexpr double kRepeatable = 0.01;
+constexpr int kAgreeing = 3;
+// ...or after so many. Shared machines lose slices of time, so the best counts, not the mean.
+constexpr int kMaxSamples = 24;
+
+// Working sets of the curve: every step of 4 from well inside a first-level cache up to well
+// beyond the last one.
+constexpr double kSmallestSet = 16 << 10;
+constexpr double kStep = 4;
+// Beyond the last cache the rate no longer depends on the size. Twice the cache, for each of the
+// regions a probe uses, keeps most of what a pass reads out of it; more would cost more to touch
+// than to measure.
+constexpr double kBeyondCache = 2;
+constexpr double kCacheUnknown = 32 << 20;
+
+std::string compute_key(ProbeKind kind, DType dtype, int threads) {
+  return fmt::format("{}/{}/threads={}", to_string(kind), to_string(dtype), threads);
+}
+
+std::string memory_key(ProbeKind kind, double bytes, int threads) {
+  return fmt::format("{}/{:.0f}/threads={}", to_string(kind), bytes, threads);
+}
+
+}  // namespace
+
+std::vector<double> Prober::curve_points() const {
+  const auto& capabilities = client_.capabilities();
+  const double cache = capabilities.last_level_cache_bytes > 0
+                           ? double(capabilities.last_level_cache_bytes)
+                           : kCacheUnknown;
+  std::vector<double> points;
+  for (double bytes = kSmallestSet; bytes < cache * kBeyondCache; bytes *= kStep) {
+    points.push_back(bytes);
+  }
+  points.push_back(cache * kBeyondCache);
+  return points;
+}
+
+Result<double> Prober::timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats) {
+  const Launch launch{kernel.kernel.get(), &args, sizeof args, kernel.groups, kernel.group_size,
+                      /*shared_bytes=*/0,  {}};
+  const auto lock = client_.exclusive();
+  launches_ += static_cast<std::uint64_t>(repeats);
+  auto seconds = client_.profile(
+      Stream{}, [&] { return client_.launch(Stream{}, launch); }, repeats);
+  if (!seconds) return seconds;
+  if (!(*seconds > 0) || !std::isfinite(*seconds)) {
+    return fail(ErrorKind::not_timed,
+                fmt::format("the clock gave {} s for {}", *seconds, kernel.kernel->id().name));
+  }
+  return *seconds / repeats;
+}
+
+namespace {
+
+// The best of samples of `measure`, ended as soon as the best is repeatable.
+template <class Measure>
+Result<double> best_of(Measure measure) {
+  std::vector<double> samples;
+  for (int i = 0; i < kMaxSamples; ++i) {
+    const Result<double> seconds = measure();
+    if (!seconds) return seconds;
+    samples.push_back(*seconds);
+    const double best = *std::min_element(samples.begin(), samples.end());
+    const auto close = std::count_if(samples.begin(), samples.end(),
+                                     [&](double s) { return s <= best * (1 + kRepeatable); });
+    if (close >= kAgreeing) break;
+  }
+  return *std::min_element(samples.begin(), samples.end());
+}
+
+}  // namespace
+
+Result<double> Prober::measure_compute(ProbeKind kind, DType dtype) {
+  auto probe = client_.probe_kernel(kind, dtype);
+  if (!probe) return std::unexpected(probe.error());
+  const auto units = static_cast<std::uint64_t>(
+      std::max(client_.capabilities().compute_units, client_.capabilities().threads));
+  auto sink = client_.allocate(64 * (units + 1));
+  if (!sink) return std::unexpected(sink.error());
+  ProbeArgs args;
+  args.sink = sink->address();
+  // Grow the launch until it is long enough; this also wakes threads and raises clocks.
+  double once = 0;
+  for (;;) {
+    const Result<double> seconds = timed(*probe, args, 1);
+    if (!seconds) return seconds;
+    once = *seconds;
+    if (once >= kLaunchSeconds / 2 || args.repeats > (1ull << 40)) break;
+    const double factor = std::clamp(kLaunchSeconds / once, 2.0, 64.0);
+    args.repeats = static_cast<std::uint64_t>(std::ceil(double(args.repeats) * factor));
+  }
+  const Result<double> best = best_of([&] { return timed(*probe, args, 1); });
+  if (!best) return best;
+  return probe->operations_per_repeat * double(args.repeats) / *best;
+}
+
+Result<double> Prober::measure_memory(ProbeKind kind, double working_set_bytes) {
+  auto probe = client_.probe_kernel(kind, DType::f32);
+  if (!probe) return std::unexpected(probe.error());
+  const auto units = static_cast<std::uint64_t>(
+      std::max(client_.capabilities().compute_units, client_.capabilities().threads));
+  auto sink = client_.allocate(64 * (units + 1));
+  if (!sink) return std::unexpected(sink.error());
+  // A copy works on two regions of half the set each.
+  const auto set = static_cast<std::uint64_t>(working_set_bytes) & ~std::uint64_t{8191};
+  if (scratch_.bytes() < set) {
+    scratch_ = {};
+    auto memory = client_.allocate(set);
+    if (!memory) return std::unexpected(memory.error());
+    scratch_ = *std::move(memory);
+    const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80},
+                                 std::byte{0x3f}};
+    if (Status filled = client_.fill(Stream{}, scratch_.address(), pattern, scratch_.bytes());
+        !filled) {
+      return std::unexpected(filled.error());
+    }
+  }
+  ProbeArgs args;
+  args.sink = sink->address();
+  args.source = scratch_.address();
+  args.destination = scratch_.address();
+  args.bytes = set;
+  double moved = double(set);
+  if (kind == ProbeKind::copy) {
+    args.bytes = set / 2;
+    args.destination = static_cast<std::byte*>(scratch_.address()) + args.bytes;
+  }
+  // The first pass brings the data to where the working set keeps it.
+  const Result<double> once = timed(*probe, args, 1);
+  if (!once) return once;
+  const Result<double> again = timed(*probe, args, 1);
+  if (!again) return again;
+  args.repeats =
+      static_cast<std::uint64_t>(std::clamp(kLaunchSeconds / std::min(*once, *again), 1.0, 1e6));
+  const Result<double> best = best_of([&] { return timed(*probe, args, 1); });
+  if (!best) return best;
+  return moved * double(args.repeats) / *best;
+}
+
+Result<double> Prober::measure_launch() {
+  auto probe = client_.probe_kernel(ProbeKind::launch, DType::f32);
+  if (!probe) return std::unexpected(probe.error());
+  // Single launches are shorter than the clock's step on some devices: time a row of them.
+  constexpr int kRow = 64;
+  return best_of([&]() -> Result<double> { return timed(*probe, ProbeArgs{}, kRow); });
+}
+
+Result<double> Prober::known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,
+                                bool fresh) {
+  if (!fresh) {
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    if (store_ != nullptr && !distrusted_.contains(key)) {
+      if (const auto stored = store_->load(key); stored && std::isfinite(*stored) && *stored > 0) {
+        return known_[key] = *stored;
+      }
+    }
+  }
+  const double start = steady_now_s();
+  Result<double> value = kind == ProbeKind::launch ? measure_launch()
+                         : kind == ProbeKind::compute || kind == ProbeKind::matrix
+                             ? measure_compute(kind, dtype)
+                             : measure_memory(kind, bytes);
+  const double now = steady_now_s();
+  seconds_ += now - start;
+  if (Subscriber* subscriber = client_.subscriber()) {
+    subscriber->on_span({"probe", key, client_.name(), start, now});
+  }
+  if (!value) return value;
+  known_[key] = *value;
+  distrusted_.erase(key);
+  if (store_ != nullptr) store_->save(key, *value);
+  return value;
+}
+
+Result<double> Prober::compute(DType dtype, bool matrix_units) {
+  const auto measuring = client_.exclusive();
+  const std::lock_guard lock(mutex_);
+  const ProbeKind kind = matrix_units ? ProbeKind::matrix : ProbeKind::compute;
+  return known_or(compute_key(kind, dtype, client_.capabilities().threads), kind, dtype, 0);
+}
+
+Result<double> Prober::memory(ProbeKind kind, double working_set_bytes) {
+  const auto measuring = client_.exclusive();
+  const std::lock_guard lock(mutex_);
+  const int threads = client_.capabilities().threads;
+  const std::vector<double> points = curve_points();
+  const auto at = [&](double bytes) {
+    return known_or(memory_key(kind, bytes, threads), kind, DType::f32, bytes);
+  };
+  // Only the two neighbours are measured: a product asks for one size, not for the whole curve.
+  Result<double> rate = 0;
+  if (working_set_bytes <= points.front()) {
+    rate = at(points.front());
+  } else if (working_set_bytes >= points.back()) {
+    rate = at(points.back());
+  } else {
+    const auto above = std::upper_bound(points.begin(), points.end(), working_set_bytes);
+    const double high = *above, low = *(above - 1);
+    const Result<double> low_rate = at(low);
+    if (!low_rate) {
+      rate = low_rate;
+    } else if (const Result<double> high_rate = at(high); !high_rate) {
+      rate = high_rate;
+    } else {
+      const double share = std::log(working_set_bytes / low) / std::log(high / low);
+      rate = std::exp(std::lerp(std::log(*low_rate), std::log(*high_rate), share));
+    }
+  }
+  scratch_ = {};
+  return rate;
+}
+
+Result<double> Prober::launch_overhead() {
+  const auto measuring = client_.exclusive();
+  const std::lock_guard lock(mutex_);
+  return known_or(fmt::format("launch/threads={}", client_.capabilities().threads),
+                  ProbeKind::launch, DType::f32, 0);
+}
+
+Result<ProbeReport> Prober::all(bool fresh) {
+  const auto measuring = client_.exclusive();
+  const std::lock_guard lock(mutex_);
+  const double seconds_before = seconds_;
+  const std::uint64_t launches_before = launches_;
+  const int threads = client_.capabilities().threads;
+  ProbeReport report;
+  for (const ProbeKind kind : {ProbeKind::compute, ProbeKind::matrix}) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i8,
+                              DType::f8e4m3, DType::f8e5m2}) {
+      const Result<double> rate =
+          known_or(compute_key(kind, dtype, threads), kind, dtype, 0, fresh);
+      if (rate) {
+        report.compute.push_back({dtype, kind == ProbeKind::matrix, *rate});
+      } else if (rate.error().kind != ErrorKind::unsupported) {
+        return std::unexpected(rate.error());
+      }
+    }
+  }
+  for (const double bytes : curve_points()) {
+    MemoryPoint point{bytes, 0, 0, 0};
+    for (const auto& [kind, rate] : {std::pair{ProbeKind::copy, &point.copy},
+                                     {ProbeKind::read, &point.read},
+                                     {ProbeKind::write, &point.write}}) {
+      const Result<double> value =
+          known_or(memory_key(kind, bytes, threads), kind, DType::f32, bytes, fresh);
+      if (value) {
+        *rate = *value;
+      } else if (value.error().kind != ErrorKind::unsupported) {
+        scratch_ = {};
+        return std::unexpected(value.error());
+      }
+    }
+    report.memory.push_back(point);
+  }
+  scratch_ = {};
+  const Result<double> overhead =
+      known_or(fmt::format("launch/threads={}", threads), ProbeKind::launch, DType::f32, 0, fresh);
+  if (!overhead) return std::unexpected(overhead.error());
+  report.launch_overhead_s = *overhead;
+  report.seconds = seconds_ - seconds_before;
+  report.launches = launches_ - launches_before;
+  return report;
+}
+
+void Prober::reset() {
+  const std::lock_guard lock(mutex_);
+  known_.clear();
+  distrusted_.clear();
+}
+
+void Prober::distrust(DType dtype, bool matrix_units) {
+  const std::lock_guard lock(mutex_);
+  const ProbeKind kind = matrix_units ? ProbeKind::matrix : ProbeKind::compute;
+  const std::string key = compute_key(kind, dtype, client_.capabilities().threads);
+  known_.erase(key);
+  distrusted_[key] = true;
+}
+
+void Prober::distrust_memory() {
+  const std::lock_guard lock(mutex_);
+  for (const ProbeKind kind : {ProbeKind::copy, ProbeKind::read, ProbeKind::write}) {
+    for (const double bytes : curve_points()) {
+      const std::string key = memory_key(kind, bytes, client_.capabilities().threads);
+      known_.erase(key);
+      distrusted_[key] = true;
+    }
+  }
+}
+
+double Prober::seconds_spent() const {
+  const std::lock_guard lock(mutex_);
+  return seconds_;
+}
+
+std::uint64_t Prober::launches_spent() const {
+  const std::lock_guard lock(mutex_);
+  return launches_;
+}
+
+}  // namespace rooftune

@@ -1,0 +1,100 @@
+// What a device can do, measured: compute peak per type, memory rate by working-set size, launch
+// overhead. Each probe runs once per device fingerprint and is kept by a ProbeStore.
+//
+// Cost: ours must give the answer within 5 % in under 0.3 s and 2,000 launches for everything, so
+// each probe sizes its launches to a few hundred microseconds, takes the best of few, and stops
+// when the best repeats itself.
+#ifndef ROOFTUNE_THROUGHPUT_PROBER_H_
+#define ROOFTUNE_THROUGHPUT_PROBER_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rooftune/device.h"
+#include "rooftune/error.h"
+
+namespace rooftune {
+
+// Bumped whenever a probe measures something else: older results are then not believed.
+inline constexpr int kProbeVersion = 1;
+
+// Keeps results beyond the process; the store implements it. Both may do nothing.
+class ProbeStore {
+ public:
+  virtual ~ProbeStore() = default;
+  virtual std::optional<double> load(const std::string& key) = 0;
+  virtual void save(const std::string& key, double value) = 0;
+};
+
+struct ComputePeak {
+  DType dtype = DType::f32;
+  bool matrix_units = false;
+  double ops_per_s = 0;
+};
+
+struct MemoryPoint {
+  double working_set_bytes = 0;
+  double copy = 0, read = 0, write = 0;  // bytes per second; copy counts both directions
+};
+
+struct ProbeReport {
+  std::vector<ComputePeak> compute;
+  std::vector<MemoryPoint> memory;  // ascending working sets
+  double launch_overhead_s = 0;
+  double seconds = 0;          // spent measuring by this call; 0 when everything was known
+  std::uint64_t launches = 0;  // the same
+};
+
+// Thread-safe. The client's exclusive lock is always taken before the prober's own: a candidate that
+// is being measured may itself ask for peaks.
+class Prober {
+ public:
+  // `store` may be null. Both outlive the prober.
+  Prober(Client& client, ProbeStore* store) : client_(client), store_(store) {}
+
+  // Errors: unsupported when the device has no such probe; not_timed when the clock failed.
+  Result<double> compute(DType dtype, bool matrix_units);
+  // Bytes per second of `kind` (copy, read, write) at a working set, interpolated between the
+  // points of the curve on a logarithmic scale. Data is as cold as the working set makes it: a
+  // set within a cache is read from there, as repeated calls of a product of that size do.
+  Result<double> memory(ProbeKind kind, double working_set_bytes);
+  Result<double> launch_overhead();
+  // Everything; `fresh` measures again what is known.
+  Result<ProbeReport> all(bool fresh);
+
+  // Forgets what is known in memory (an environment was switched); the store is untouched.
+  void reset();
+  // Forgets one result everywhere, so that the next question measures it again.
+  void distrust(DType dtype, bool matrix_units);
+  void distrust_memory();
+
+  // Seconds and launches spent measuring since the start.
+  double seconds_spent() const;
+  std::uint64_t launches_spent() const;
+
+ private:
+  Result<double> known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,
+                          bool fresh = false);
+  Result<double> measure_compute(ProbeKind kind, DType dtype);
+  Result<double> measure_memory(ProbeKind kind, double working_set_bytes);
+  Result<double> measure_launch();
+  Result<double> timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats);
+  std::vector<double> curve_points() const;
+
+  Client& client_;
+  ProbeStore* store_;
+  mutable std::recursive_mutex mutex_;
+  std::map<std::string, double> known_;
+  std::map<std::string, bool> distrusted_;
+  double seconds_ = 0;
+  std::uint64_t launches_ = 0;
+  Buffer scratch_;  // memory for the curve, kept only while measuring
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_THROUGHPUT_PROBER_H_

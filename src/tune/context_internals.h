@@ -1,0 +1,46 @@
+// What the rooms of the library reach through a TuneContext.
+#ifndef ROOFTUNE_TUNE_CONTEXT_INTERNALS_H_
+#define ROOFTUNE_TUNE_CONTEXT_INTERNALS_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "rooftune/tune_context.h"
+#include "rooftune/tuner.h"
+#include "store/environment.h"
+#include "throughput/prober.h"
+
+namespace rooftune {
+
+struct TuneContext::Internals {
+  std::uint64_t id = 0;
+  std::shared_ptr<Client> client;
+  Settings settings;
+  Folders folders;
+  Warn warn;
+
+  // The environment in use. Shared: a search that began in the old one finishes there.
+  std::shared_ptr<Environment> environment() const;
+  // Probes of the environment in use.
+  std::shared_ptr<Prober> prober() const;
+
+  Status open_environment(const std::string& name);
+  void span(std::string_view category, std::string_view name, double begin_s) const;
+  // One JSON line to the sink of the settings.
+  void write_record(const std::string& line);
+
+  mutable std::mutex mutex;  // guards what follows
+  struct Opened;             // environment, prober and their adaptors, replaced as one
+  std::shared_ptr<Opened> opened;
+  std::vector<std::shared_ptr<Opened>> retired;
+  std::map<std::string, std::unique_ptr<TunerBase>, std::less<>> tuners;
+  std::mutex record_mutex;
+  bool record_warned = false;
+};
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_TUNE_CONTEXT_INTERNALS_H_

@@ -1,0 +1,151 @@
+#include "tune/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+namespace rooftune {
+namespace {
+
+std::vector<std::vector<double>> fresh(std::size_t n) {
+  return std::vector<std::vector<double>>(n);
+}
+
+// Drives a schedule with constant times and returns the order of samples.
+std::vector<std::size_t> drive(Schedule& schedule, const std::vector<double>& times,
+                               std::size_t most = 1000) {
+  std::vector<std::size_t> order;
+  while (const auto i = schedule.next()) {
+    order.push_back(*i);
+    schedule.add(*i, times[*i]);
+    if (order.size() > most) break;
+  }
+  return order;
+}
+
+TEST(Schedule, OneSampleEachPerPass) {
+  Schedule schedule({}, std::nullopt, fresh(3));
+  const auto order = drive(schedule, {1.0, 1.1, 1.2});
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 0, 1, 2, 0, 1, 2}));
+  EXPECT_FALSE(schedule.short_circuit());
+}
+
+TEST(Schedule, SlowOnesAreDroppedButTwoSurvive) {
+  Schedule schedule({}, std::nullopt, fresh(4));
+  drive(schedule, {1.0, 2.0, 3.0, 1.6});
+  EXPECT_EQ(schedule.samples(0).size(), 3u);
+  EXPECT_EQ(schedule.samples(3).size(), 3u);  // 1.6 times, but the second survivor
+  EXPECT_TRUE(schedule.eliminated(1));
+  EXPECT_TRUE(schedule.eliminated(2));
+  EXPECT_FALSE(schedule.eliminated(3));
+  EXPECT_EQ(schedule.samples(1).size(), 1u);
+}
+
+TEST(Schedule, TwoSamplesAtTheLimitEndIt) {
+  Schedule schedule({}, 1.0, fresh(3));
+  const auto order = drive(schedule, {2.0, 1.0, 0.5});
+  // The second reaches the limit, is confirmed at once, and the third is never tried.
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 1}));
+  EXPECT_EQ(schedule.short_circuit(), 1u);
+}
+
+TEST(Schedule, AnUnconfirmedSampleDoesNotEndIt) {
+  Schedule schedule({}, 1.0, fresh(2));
+  ASSERT_EQ(schedule.next(), 0u);
+  schedule.add(0, 0.9);
+  ASSERT_EQ(schedule.next(), 0u);  // confirm
+  schedule.add(0, 1.5);
+  ASSERT_EQ(schedule.next(), 1u);
+  schedule.add(1, 1.4);
+  EXPECT_FALSE(schedule.short_circuit());
+  ASSERT_EQ(schedule.next(), 1u);  // candidate 0 already has its second sample
+  schedule.add(1, 1.4);
+  ASSERT_EQ(schedule.next(), 0u);
+  schedule.add(0, 0.95);  // the second one at the limit
+  EXPECT_EQ(schedule.next(), std::nullopt);
+  EXPECT_EQ(schedule.short_circuit(), 0u);
+}
+
+TEST(Schedule, AtMostMaxSamples) {
+  Schedule schedule({}, std::nullopt, fresh(2));
+  double time = 1;
+  std::map<std::size_t, int> counts;
+  while (const auto i = schedule.next()) {
+    schedule.add(*i, time *= 0.97);  // always gaining
+    ++counts[*i];
+  }
+  EXPECT_EQ(counts[0], 10);
+  EXPECT_EQ(counts[1], 10);
+}
+
+TEST(Schedule, FailureRemovesACandidateAndItsSamples) {
+  Schedule schedule({}, std::nullopt, fresh(3));
+  while (const auto i = schedule.next()) {
+    if (*i == 1 && schedule.samples(1).size() == 1) {
+      schedule.fail(1);
+      continue;
+    }
+    schedule.add(*i, *i == 1 ? 0.1 : 1.0);
+  }
+  EXPECT_TRUE(schedule.failed(1));
+  EXPECT_EQ(schedule.samples(0).size(), 3u);
+  EXPECT_TRUE(schedule.any_valid());
+}
+
+TEST(Schedule, WhenAllFailItEndsAndSaysSo) {
+  Schedule schedule({}, 1.0, fresh(3));
+  int asked = 0;
+  while (const auto i = schedule.next()) {
+    ++asked;
+    schedule.fail(*i);
+  }
+  EXPECT_EQ(asked, 3);
+  EXPECT_FALSE(schedule.any_valid());
+}
+
+TEST(Schedule, AWrongWinnerReopensTheRound) {
+  Schedule schedule({}, 1.0, fresh(3));
+  drive(schedule, {0.5, 0.8, 3.0});
+  ASSERT_EQ(schedule.short_circuit(), 0u);
+  schedule.fail(0);
+  const auto order = drive(schedule, {0.5, 0.8, 3.0});
+  EXPECT_EQ(order, (std::vector<std::size_t>{1, 1}));
+  EXPECT_EQ(schedule.short_circuit(), 1u);
+}
+
+TEST(Schedule, PriorSamplesStandForPasses) {
+  Schedule schedule({}, std::nullopt, {{1.0, 1.0, 1.0}, {}, {1.2, 1.2, 1.2}});
+  const auto order = drive(schedule, {1.0, 0.9, 1.2});
+  // Only the new one is sampled until it has as many; its gain then asks for more passes of all.
+  EXPECT_EQ((std::vector<std::size_t>(order.begin(), order.begin() + 3)),
+            (std::vector<std::size_t>{1, 1, 1}));
+}
+
+TEST(Schedule, DroppingTheLimitGoesOn) {
+  Schedule schedule({}, 1.0, fresh(2));
+  drive(schedule, {0.5, 0.7});
+  ASSERT_TRUE(schedule.short_circuit());
+  schedule.drop_limit();
+  drive(schedule, {0.5, 0.7});
+  EXPECT_FALSE(schedule.short_circuit());
+  EXPECT_GE(schedule.samples(1).size(), 3u);
+}
+
+TEST(Schedule, ARetiredCandidateKeepsItsSample) {
+  Schedule schedule({}, std::nullopt, fresh(1));
+  ASSERT_EQ(schedule.next(), 0u);
+  schedule.add(0, 100);
+  schedule.retire(0);
+  EXPECT_EQ(schedule.next(), std::nullopt);
+  EXPECT_TRUE(schedule.any_valid());
+}
+
+TEST(Schedule, NoCandidates) {
+  Schedule schedule({}, 1.0, {});
+  EXPECT_EQ(schedule.next(), std::nullopt);
+  EXPECT_FALSE(schedule.any_valid());
+}
+
+}  // namespace
+}  // namespace rooftune

@@ -1,0 +1,484 @@
+// The one file of this room that drives a device: measures candidates and makes a decision.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "rooftune/detail/problem.h"
+#include "rooftune/tuner.h"
+#include "throughput/roofline.h"
+#include "tune/context_internals.h"
+#include "tune/plan.h"
+#include "tune/schedule.h"
+
+namespace rooftune::detail {
+namespace {
+
+thread_local int searches_of_this_thread = 0;
+
+struct SearchMark {
+  SearchMark() { ++searches_of_this_thread; }
+  ~SearchMark() { --searches_of_this_thread; }
+};
+
+// Adds the seconds of its scope to a cost, on the process's clock.
+class Charge {
+ public:
+  explicit Charge(double& account) : account_(account), start_(steady_now_s()) {}
+  ~Charge() { account_ += steady_now_s() - start_; }
+
+ private:
+  double& account_;
+  const double start_;
+};
+
+bool disqualified(Verdict verdict) {
+  return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
+         verdict == Verdict::launch_failed;
+}
+
+class Search {
+ public:
+  Search(TuneContext& context, const std::string& tuner, Problem& problem, const Decision* prior)
+      : context_(context),
+        settings_(context.settings().autotune),
+        problem_(problem),
+        client_(problem.client()) {
+    decision_.operation = tuner;
+    decision_.key = problem.key_json();
+    decision_.device = client_.name();
+    decision_.fingerprint = client_.fingerprint().digest();
+    decision_.budget_s = settings_.budget_s;
+    decision_.origin = Origin::measured;
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      CandidateEvidence evidence;
+      evidence.name = problem.name(i);
+      evidence.version = problem.version(i);
+      if (const CandidateEvidence* old = prior ? prior->find(evidence.name) : nullptr;
+          old != nullptr && old->version == evidence.version) {
+        evidence = *old;
+      }
+      decision_.candidates.push_back(std::move(evidence));
+    }
+    visits_.resize(problem.size());
+  }
+
+  Result<Decision> run() {
+    std::vector<Memberships> memberships;
+    for (std::size_t i = 0; i < problem_.size(); ++i) {
+      memberships.push_back(problem_.memberships(i));
+    }
+    const auto plan = make_plan(memberships);
+    for (const auto& round : plan) {
+      decision_.rounds.emplace_back();
+      for (const std::size_t i : round) decision_.rounds.back().push_back(problem_.name(i));
+    }
+    if (problem_.size() == 1) {
+      decision_.candidates[0].reason = "the only candidate";
+      finish({0});
+      return std::move(decision_);
+    }
+    if (Status made = problem_.make_trial(); !made) return std::unexpected(made.error());
+    decision_.cost.scratch_bytes = problem_.scratch_bytes();
+    if (decision_.cost.scratch_bytes > settings_.memory_bytes) {
+      return fail(ErrorKind::out_of_memory, "measuring needs " +
+                                                std::to_string(decision_.cost.scratch_bytes) +
+                                                " bytes, more than autotune.memory_bytes = " +
+                                                std::to_string(settings_.memory_bytes));
+    }
+    find_limit();
+    start_s_ = client_.now_s();
+    bool served = false;
+    for (std::size_t r = 0; r < plan.size() && !served; ++r) {
+      served = run_round(plan[r]);
+      if (!served && decision_.partial) break;
+    }
+    return conclude(plan);
+  }
+
+ private:
+  // What has happened to a candidate during this search.
+  struct Visit {
+    bool launched = false;
+    int repeats = 1;  // launches per sample, so that a sample is long enough for the clock
+    bool untimed = false;
+  };
+
+  CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
+
+  void disqualify(std::size_t i, Verdict verdict, std::string reason) {
+    evidence(i).verdict = verdict;
+    evidence(i).reason = std::move(reason);
+    evidence(i).samples.clear();
+  }
+
+  // --- The bound -----------------------------------------------------------------------------
+
+  void find_limit() {
+    const auto threshold = threshold_of(settings_.level);
+    work_ = problem_.work();
+    if (!work_ || !threshold) return;
+    if (!ask_peaks(*threshold)) return;
+    limit_s_ = decision_.limit_s;
+  }
+
+  bool ask_peaks(double threshold) {
+    const Charge charge(decision_.cost.probe_s);
+    const auto peaks = context_.peaks(work_->dtype, work_->matrix_units, work_->bytes);
+    if (!peaks) return false;  // no probes: no limit, every candidate of the round is measured
+    const bool broken = decision_.bound && decision_.bound->broken;
+    decision_.bound = BoundRecord{work_->ops,
+                                  work_->bytes,
+                                  peaks->ops_per_s,
+                                  peaks->bytes_per_s,
+                                  threshold,
+                                  peaks->launch_overhead_s,
+                                  broken};
+    decision_.limit_s = rooftune::limit_s(roofline(), threshold);
+    return true;
+  }
+
+  RooflineInput roofline() const {
+    const BoundRecord& bound = *decision_.bound;
+    return {bound.ops, bound.bytes, bound.peak_ops_per_s, bound.peak_bytes_per_s,
+            bound.launch_overhead_s};
+  }
+
+  // A sample that is faster than the roofline allows proves a probe wrong: nothing may end this
+  // search early, and the probe is measured again for the next ones.
+  void check_roofline(double seconds, Schedule& schedule) {
+    if (!decision_.bound || decision_.bound->broken || !breaks_roofline(seconds, roofline())) {
+      return;
+    }
+    decision_.bound->broken = true;
+    limit_s_.reset();
+    schedule.drop_limit();
+    const auto prober = context_.internals().prober();
+    prober->distrust(work_->dtype, work_->matrix_units);
+    prober->distrust_memory();
+    ask_peaks(decision_.bound->threshold);
+  }
+
+  // --- Measuring -----------------------------------------------------------------------------
+
+  bool out_of_budget() const {
+    return decision_.cost.launches > 0 && client_.now_s() - start_s_ >= settings_.budget_s;
+  }
+
+  // Measures the members of a round; true when at least one has a valid time.
+  bool run_round(const std::vector<std::size_t>& round) {
+    std::vector<std::size_t> members;
+    for (const std::size_t i : round) {
+      if (const char* reason = problem_.illegal_because(i)) {
+        // Evidence from another problem of this key stays: it may be legal there again.
+        if (evidence(i).samples.empty() && !disqualified(evidence(i).verdict)) {
+          disqualify(i, Verdict::illegal, reason);
+        }
+        continue;
+      }
+      if (!disqualified(evidence(i).verdict)) members.push_back(i);
+    }
+    std::vector<std::vector<double>> prior;
+    for (const std::size_t i : members) prior.push_back(evidence(i).samples);
+    Schedule schedule(settings_, limit_s_, std::move(prior));
+
+    while (const auto member = schedule.next()) {
+      if (out_of_budget()) {
+        decision_.partial = true;
+        break;
+      }
+      take_sample(members[*member], *member, schedule);
+    }
+    if (const auto ended_by = schedule.short_circuit()) {
+      decision_.short_circuit = problem_.name(members[*ended_by]);
+    }
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      CandidateEvidence& candidate = evidence(members[m]);
+      if (disqualified(candidate.verdict) || candidate.verdict == Verdict::not_timed) continue;
+      if (schedule.samples(m).empty()) {
+        candidate.verdict = Verdict::not_tried;
+        candidate.reason = schedule.short_circuit() ? "the search had ended at the limit"
+                                                    : "the budget was spent before its turn";
+        continue;
+      }
+      candidate.samples = schedule.samples(m);
+      candidate.verdict = schedule.eliminated(m) ? Verdict::eliminated : Verdict::ranked;
+      if (schedule.eliminated(m)) {
+        candidate.reason =
+            "more than " + format_ratio(settings_.eliminate_ratio) + " times the leader's time";
+      }
+    }
+    return schedule.any_valid();
+  }
+
+  static std::string format_ratio(double ratio) {
+    std::string text = std::to_string(ratio);
+    while (text.ends_with('0')) text.pop_back();
+    if (text.ends_with('.')) text.pop_back();
+    return text;
+  }
+
+  // Times `repeats` launches together; 0 when they were too short for the clock. Nothing on
+  // failure, which is then recorded.
+  std::optional<double> timed(std::size_t i, int repeats) {
+    const Charge charge(decision_.cost.measure_s);
+    const double begin = steady_now_s();
+    decision_.cost.launches += static_cast<std::uint64_t>(repeats);
+    const auto seconds = [&] {
+      const auto lock = client_.exclusive();
+      return client_.profile(
+          problem_.stream(), [&] { return problem_.run_trial(i); }, repeats);
+    }();
+    context_.internals().span("measure", problem_.name(i), begin);
+    if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
+    if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
+      disqualify(i, Verdict::launch_failed, seconds.error().text);
+      return std::nullopt;
+    }
+    if (!seconds || *seconds == 0) return 0;
+    not_timed(i, "the clock gave " + std::to_string(*seconds) + " s");
+    return std::nullopt;
+  }
+
+  void not_timed(std::size_t i, std::string reason) {
+    evidence(i).verdict = Verdict::not_timed;
+    evidence(i).reason = std::move(reason);
+    evidence(i).samples.clear();
+    visits_[i].untimed = true;
+  }
+
+  // A row of launches that is long enough for the clock, from `repeats` on; the seconds of one.
+  std::optional<double> timed_row(std::size_t i, double shortest) {
+    constexpr int kMostRepeats = 1 << 24;
+    // A clock that stands still is found out by a row that no clock could miss: so many launches,
+    // or so long by the clock that budgets go by.
+    constexpr int kUnmissable = 1 << 12;
+    constexpr double kUnmissableSeconds = 0.05;
+    int& repeats = visits_[i].repeats;
+    for (;;) {
+      const double begin = client_.now_s();
+      const auto seconds = timed(i, repeats);
+      if (!seconds) return std::nullopt;
+      if (*seconds >= shortest || repeats >= kMostRepeats) return *seconds / repeats;
+      if (*seconds == 0) {
+        if (repeats >= kUnmissable || client_.now_s() - begin >= kUnmissableSeconds) {
+          not_timed(i, "the clock stood still for " + std::to_string(repeats) + " launches");
+          return std::nullopt;
+        }
+        repeats *= 16;
+      } else {
+        // The first launch may have been slow and the row therefore too short.
+        repeats = std::max(repeats + 1, repeats_for(shortest, *seconds / repeats));
+      }
+    }
+  }
+
+  // First meeting: build, run once on a poisoned output, verify. The time of that launch is a
+  // sample when it is long enough for the clock. Nothing when the candidate is out.
+  std::optional<double> first_launch(std::size_t i) {
+    Visit& visit = visits_[i];
+    visit.launched = true;
+    {
+      double seconds = 0;
+      Status built = {};
+      {
+        const Charge charge(seconds);
+        built = problem_.prepare(i);
+      }
+      decision_.cost.compile_s += seconds;
+      evidence(i).compile_s = seconds;
+      if (!built) {
+        disqualify(i, Verdict::build_failed, built.error().text);
+        return std::nullopt;
+      }
+    }
+    if (settings_.verify) {
+      const Charge charge(decision_.cost.verify_s);
+      if (Status poisoned = problem_.poison(); !poisoned) {
+        disqualify(i, Verdict::launch_failed, poisoned.error().text);
+        return std::nullopt;
+      }
+    }
+    const auto seconds = timed(i, 1);
+    if (disqualified(evidence(i).verdict)) return std::nullopt;
+    if (settings_.verify && !verify(i)) return std::nullopt;
+    return seconds;
+  }
+
+  bool verify(std::size_t i) {
+    const Charge charge(decision_.cost.verify_s);
+    const double begin = steady_now_s();
+    const auto check = problem_.check();
+    context_.internals().span("verify", problem_.name(i), begin);
+    CandidateEvidence& candidate = evidence(i);
+    if (!check) {
+      candidate.verified = false;
+      candidate.reason = "could not be verified: " + check.error().text;
+      return true;
+    }
+    if (!check->complete || !check->contained) {
+      disqualify(i, Verdict::wrong,
+                 check->complete ? "something beside the output was written"
+                                 : "part of the output was not written");
+      return false;
+    }
+    if (!check->conclusive) {
+      candidate.verified = false;
+      candidate.reason = "the operands say nothing about its result: not verified";
+      return true;
+    }
+    candidate.error = check->error;
+    candidate.error_bound = check->error_bound;
+    candidate.verified = check->right();
+    if (!candidate.verified) {
+      disqualify(i, Verdict::wrong,
+                 "relative error " + format_scientific(check->error) + ", allowed are " +
+                     format_scientific(check->error_bound));
+      return false;
+    }
+    return true;
+  }
+
+  static std::string format_scientific(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2e", value);
+    return text;
+  }
+
+  void take_sample(std::size_t i, std::size_t member, Schedule& schedule) {
+    Visit& visit = visits_[i];
+    const double shortest =
+        settings_.sample_resolutions * client_.capabilities().clock_resolution_s;
+    if (!visit.launched) {
+      const auto once = first_launch(i);
+      if (!once) {
+        schedule.fail(member);
+        return;
+      }
+      if (*once > settings_.budget_s) {
+        schedule.add(member, *once);
+        schedule.retire(member);
+        evidence(i).reason = "one launch took " + std::to_string(*once) +
+                             " s, longer than the budget of " + std::to_string(settings_.budget_s) +
+                             " s";
+        decision_.partial = true;
+        return;
+      }
+      if (*once > 0 && *once >= shortest) {
+        schedule.add(member, *once);
+        check_roofline(*once, schedule);
+        return;
+      }
+      visit.repeats = *once > 0 ? repeats_for(shortest, *once) : 16;
+    }
+    const auto each = timed_row(i, shortest);
+    if (!each) {
+      schedule.fail(member);
+      return;
+    }
+    schedule.add(member, *each);
+    check_roofline(*each, schedule);
+  }
+
+  static int repeats_for(double shortest, double each) {
+    return static_cast<int>(std::clamp(std::ceil(shortest / each * 1.1), 1.0, double(1 << 24)));
+  }
+
+  // --- The decision --------------------------------------------------------------------------
+
+  Result<Decision> conclude(const std::vector<std::vector<std::size_t>>& plan) {
+    std::vector<bool> planned(problem_.size(), false);
+    for (const auto& round : plan) {
+      for (const std::size_t i : round) planned[i] = true;
+    }
+    std::vector<std::size_t> ranking;
+    for (std::size_t i = 0; i < problem_.size(); ++i) {
+      CandidateEvidence& candidate = evidence(i);
+      if (!candidate.samples.empty() && !disqualified(candidate.verdict) &&
+          candidate.verdict != Verdict::not_timed) {
+        ranking.push_back(i);
+        // Measured for another problem of this key, and not in the race this time.
+        if (candidate.verdict != Verdict::eliminated) candidate.verdict = Verdict::ranked;
+      } else if (candidate.verdict == Verdict::not_tried && candidate.reason.empty()) {
+        candidate.reason = planned[i] ? "in a later round" : "not for this key";
+      }
+    }
+    const auto rank = [&](std::size_t i) {
+      return std::pair(evidence(i).verdict == Verdict::eliminated,
+                       evidence(i).estimate_s().value_or(INFINITY));
+    };
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+    if (ranking.empty()) {
+      // Nothing could be timed, but something may have run.
+      for (std::size_t i = 0; i < problem_.size() && ranking.empty(); ++i) {
+        if (visits_[i].untimed && !disqualified(evidence(i).verdict)) ranking.push_back(i);
+      }
+      if (ranking.empty()) return nothing_ran();
+      decision_.storable = false;
+      decision_.origin = Origin::fallback;
+      decision_.winner = problem_.name(ranking[0]);
+      decision_.ranking = {decision_.winner};
+      decision_.verified = evidence(ranking[0]).verified;
+      return std::move(decision_);
+    }
+    finish(ranking);
+    return std::move(decision_);
+  }
+
+  void finish(const std::vector<std::size_t>& ranking) {
+    for (const std::size_t i : ranking) decision_.ranking.push_back(problem_.name(i));
+    CandidateEvidence& winner = evidence(ranking.front());
+    decision_.winner = winner.name;
+    decision_.verified = winner.verified;
+    winner.verdict = Verdict::winner;
+  }
+
+  Result<Decision> nothing_ran() const {
+    std::string text = "no candidate of " + decision_.operation + " could run on " +
+                       decision_.device + " for " + decision_.key + ":";
+    for (const CandidateEvidence& candidate : decision_.candidates) {
+      text += "\n  " + candidate.name + " (" + std::string(to_string(candidate.verdict)) +
+              "): " + candidate.reason;
+    }
+    return fail(ErrorKind::no_candidate, std::move(text));
+  }
+
+  TuneContext& context_;
+  const AutotuneSettings& settings_;
+  Problem& problem_;
+  Client& client_;
+  Decision decision_;
+  std::optional<Work> work_;
+  std::optional<double> limit_s_;  // in force; the record keeps its own
+  std::vector<Visit> visits_;      // by candidate
+  double start_s_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::size_t> untuned_order(const Problem& problem) {
+  std::vector<Memberships> memberships;
+  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
+  std::vector<std::size_t> order;
+  for (const auto& round : make_plan(memberships)) {
+    order.insert(order.end(), round.begin(), round.end());
+  }
+  order.push_back(0);
+  return order;
+}
+
+bool is_searching() { return searches_of_this_thread > 0; }
+
+Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
+                        const Decision* prior) {
+  const SearchMark mark;
+  const double begin = steady_now_s();
+  Result<Decision> decision = Search(context, tuner, problem, prior).run();
+  context.internals().span("tune", tuner, begin);
+  return decision;
+}
+
+}  // namespace rooftune::detail

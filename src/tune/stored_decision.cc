@@ -1,0 +1,122 @@
+#include "tune/stored_decision.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "rooftune/tuner.h"
+#include "tune/context_internals.h"
+#include "tune/plan.h"
+
+namespace rooftune {
+namespace {
+
+constexpr std::string_view kStoreVersion = "v1";
+
+std::optional<std::size_t> find_candidate(const detail::Problem& problem, std::string_view name) {
+  for (std::size_t i = 0; i < problem.size(); ++i) {
+    if (problem.name(i) == name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decision believable(Decision stored, const detail::Problem& problem) {
+  std::erase_if(stored.candidates, [&](const CandidateEvidence& candidate) {
+    const auto i = find_candidate(problem, candidate.name);
+    return !i || problem.version(*i) != candidate.version;
+  });
+  std::erase_if(stored.ranking, [&](const std::string& name) {
+    const CandidateEvidence* candidate = stored.find(name);
+    return candidate == nullptr || candidate->verdict == Verdict::wrong;
+  });
+  stored.winner = stored.ranking.empty() ? "" : stored.ranking.front();
+  if (stored.short_circuit && stored.find(*stored.short_circuit) == nullptr) {
+    stored.short_circuit.reset();
+  }
+  return stored;
+}
+
+bool is_complete(const Decision& decision, const detail::Problem& problem) {
+  if (decision.ranking.empty()) return false;
+  if (decision.short_circuit || problem.size() == 1) return true;
+  std::vector<Memberships> memberships;
+  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
+  for (const auto& round : make_plan(memberships)) {
+    bool decided = false;
+    for (const std::size_t i : round) {
+      const CandidateEvidence* candidate = decision.find(problem.name(i));
+      if (candidate == nullptr || candidate->verdict == Verdict::not_tried) return false;
+      decided = decided || !candidate->samples.empty();
+    }
+    if (decided) return true;
+  }
+  return true;
+}
+
+Decision merged(const Decision& older, Decision newer) {
+  for (const CandidateEvidence& old : older.candidates) {
+    const auto mine = std::find_if(
+        newer.candidates.begin(), newer.candidates.end(),
+        [&](const CandidateEvidence& candidate) { return candidate.name == old.name; });
+    if (mine == newer.candidates.end()) {
+      newer.candidates.push_back(old);
+    } else if (mine->version == old.version && mine->verdict == Verdict::not_tried &&
+               !old.samples.empty()) {
+      *mine = old;
+      if (mine->verdict == Verdict::winner) mine->verdict = Verdict::ranked;
+      if (std::find(newer.ranking.begin(), newer.ranking.end(), old.name) == newer.ranking.end()) {
+        newer.ranking.push_back(old.name);
+      }
+    }
+  }
+  return newer;
+}
+
+namespace detail {
+
+std::optional<Stored> load_decision(TuneContext& context, const std::string& tuner,
+                                    const Problem& problem) {
+  const auto environment = context.internals().environment();
+  const double begin = steady_now_s();
+  const auto value = environment->get(
+      autotune_namespace(kStoreVersion, problem.client().fingerprint().digest(), tuner),
+      problem.key_json());
+  context.internals().span("store", "get", begin);
+  if (!value || !*value) return std::nullopt;
+  auto decision = decision_from_json(**value);
+  if (!decision) return std::nullopt;  // a row that cannot be understood is a miss
+  Stored stored;
+  stored.decision = believable(*std::move(decision), problem);
+  stored.decision.origin = Origin::store;
+  stored.complete = is_complete(stored.decision, problem);
+  return stored;
+}
+
+void keep_decision(TuneContext& context, Decision& decision) {
+  TuneContext::Internals& internals = context.internals();
+  const auto environment = internals.environment();
+  const double begin = steady_now_s();
+  if (decision.storable) {
+    const std::string ns =
+        autotune_namespace(kStoreVersion, decision.fingerprint, decision.operation);
+    // Trouble with the store is the store's to report; the decision lives on in memory.
+    static_cast<void>(
+        environment->merge(ns, decision.key, [&](std::optional<std::string> existing) {
+          if (!existing) return to_json(decision);
+          const auto older = decision_from_json(*existing);
+          return to_json(older ? merged(*older, decision) : decision);
+        }));
+  }
+  decision.cost.store_s = steady_now_s() - begin;
+  const std::string line = to_json(decision);
+  static_cast<void>(environment->append_record(RecordKind::autotune, line));
+  internals.span("store", "put", begin);
+  internals.write_record(line);
+}
+
+}  // namespace detail
+}  // namespace rooftune

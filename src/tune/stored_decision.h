@@ -1,0 +1,24 @@
+// Decisions and the store: what of a stored decision may still be believed. Pure functions.
+#ifndef ROOFTUNE_TUNE_STORED_DECISION_H_
+#define ROOFTUNE_TUNE_STORED_DECISION_H_
+
+#include "rooftune/decision.h"
+#include "rooftune/detail/problem.h"
+
+namespace rooftune {
+
+// Drops the evidence of candidates that the problem does not have at that version, and what
+// depends on it (ranking, winner, short-circuit).
+Decision believable(Decision stored, const detail::Problem& problem);
+
+// Whether a believable decision needs nothing more: every candidate of the rounds up to the
+// decided one has evidence, or the search ended at the limit by one that is still there.
+bool is_complete(const Decision& decision, const detail::Problem& problem);
+
+// The newer decision, with evidence that only the older one has: samples of candidates that were
+// not tried now, and candidates that this build does not know.
+Decision merged(const Decision& older, Decision newer);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_TUNE_STORED_DECISION_H_
