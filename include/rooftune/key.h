@@ -191,6 +191,16 @@ std::uint64_t key_hash(const K& key) {
   }
 }
 
+// Equality as fast as the key allows.
+template <Key K>
+bool same_key(const K& a, const K& b) {
+  if constexpr (std::has_unique_object_representations_v<K>) {
+    return std::memcmp(&a, &b, sizeof(K)) == 0;
+  } else {
+    return a == b;
+  }
+}
+
 // "rows=1024 cols=256 dtype=f32"
 template <Key K>
 std::string key_text(const K& key) {

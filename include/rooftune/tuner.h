@@ -99,18 +99,34 @@ class Tuner final : public TunerBase {
   // Runs the best candidate for the key (already anchored) on args. See SYSTEM section 5; the
   // caller gets a right result or an error that lists why every candidate failed.
   Status execute(const K& key, const Args& args, Stream stream, CallReport* report = nullptr) {
-    const detail::Entry<K>* entry = table_.find(key, key_hash(key));
-    if (entry != nullptr && !entry->refine) [[likely]] {
-      for (const std::size_t i : entry->ranking) {
-        if (set_.illegal_because(i, args) != nullptr) continue;
-        Status done = set_.run(i, args, stream);
-        if (!done) break;  // a winner that fails: see miss()
-        if (report != nullptr) [[unlikely]]
-          *report = {entry->origin, set_.name(i), false};
+    const detail::Entry<K>* entry = find(key);
+    if (entry != nullptr) [[likely]] {
+      if (Status done = hit(*entry, args, stream, report); done) [[likely]]
         return done;
-      }
     }
     return miss(key, args, stream, report);
+  }
+
+  // The two halves of a hit, for an operation that remembers entries between calls: see
+  // DecisionTable::version() for how long an entry may be kept. Null when there is no decision,
+  // or a partial one.
+  const detail::Entry<K>* find(const K& key) const {
+    const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+    return entry != nullptr && !entry->refine ? entry : nullptr;
+  }
+  std::uint64_t version() const { return table_.version(); }
+  // Runs the first candidate of the ranking that is legal for args. An error means that nothing
+  // was written yet or that the output is to be written again: execute() finds a way.
+  Status hit(const detail::Entry<K>& entry, const Args& args, Stream stream,
+             CallReport* report = nullptr) const {
+    for (const std::size_t i : entry.ranking) {
+      if (set_.illegal_because(i, args) != nullptr) continue;
+      Status done = set_.run(i, args, stream);
+      if (done && report != nullptr) [[unlikely]]
+        *report = {entry.origin, set_.name(i), false};
+      return done;
+    }
+    return fail(ErrorKind::no_candidate, "no ranked candidate is legal for this problem");
   }
 
   // Runs a named candidate. Errors: not_found listing the names; illegal with the reason.

@@ -1,8 +1,10 @@
 // rooftune tune: makes and keeps the decision for each product of a list. What is decided already
 // costs nothing, so a list that was interrupted goes on where it stopped.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -50,6 +52,15 @@ Row refused(const Error& error) {
           std::nullopt, 0};
 }
 
+// A partial decision is what a budget left of a search; candidates without evidence are new, or
+// have changed since. Both are worth going on with.
+bool is_final(const Decision& decision, const std::vector<std::string>& candidates) {
+  return !decision.partial && !decision.ranking.empty() &&
+         std::all_of(candidates.begin(), candidates.end(), [&](const std::string& name) {
+           return decision.find(name) != nullptr;
+         });
+}
+
 Row tune(Session& session, const Product& product, std::uint64_t seed) {
   const auto views = views_of(product);
   if (!views) return refused(views.error());
@@ -57,8 +68,9 @@ Row tune(Session& session, const Product& product, std::uint64_t seed) {
   options.precision = product.precision;
   auto known = session.matmul_decision(views->lhs, views->rhs, views->out, options);
   if (!known) return refused(known.error());
-  // A partial decision is what a budget left of a search: worth going on with.
-  if (*known && !(*known)->partial) return {State::known, "", *std::move(known), 0};
+  if (*known && is_final(**known, session.matmul_candidates())) {
+    return {State::known, "", *std::move(known), 0};
+  }
 
   auto operands = make_operands(session.client(), product, seed);
   if (!operands) return refused(operands.error());

@@ -76,11 +76,13 @@ Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options) {
   Session& session = (*opened)->session();
   const auto decision = session.matmul_decision(views->lhs, views->rhs, views->out);
   if (!decision) return stop(decision.error());
-  if (!*decision) {
+  // A decision whose candidates have all changed since says nothing about those of today.
+  if (!*decision || (*decision)->ranking.empty()) {
     return stop(Exit::failed,
-                fmt::format("nothing is decided yet for {} {} on {} in {}; `rooftune shapes {}{}` "
+                fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}` "
                             "makes a decision",
-                            product->text, options.type, session.client().name(),
+                            *decision ? " by these versions of the kernels" : "", product->text,
+                            options.type, session.client().name(),
                             session.environment_text(),
                             options.type == "f32" ? "" : "--type " + options.type + " ",
                             product->text));

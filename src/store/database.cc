@@ -215,12 +215,19 @@ Outcome<std::unique_ptr<Database>> Database::open(const std::filesystem::path& f
   if (done && alone) done = database->execute("PRAGMA locking_mode = EXCLUSIVE");
   bool empty = false;
   if (done) done = database->identify(empty);
+  if (!done && done.error().fault == Fault::no_log && writes && journal == Journal::rollback) {
+    // A file that was left with a log can be converted without shared memory, but only alone.
+    alone = true;
+    done = database->execute("PRAGMA locking_mode = EXCLUSIVE");
+    if (done) done = database->identify(empty);
+  }
   if (done && !writes && empty) {
     return std::unexpected(Faulted{Fault::unusable, "the file is empty and cannot be written"});
   }
   if (done && writes) {
     database->writable_ = true;
     done = database->choose_journal(journal);
+    if (done && alone) done = database->share();
     if (done && empty) done = database->create_table();
   }
   if (done) done = database->verify_table();
@@ -295,23 +302,22 @@ Outcome<void> Database::choose_journal(Journal journal) {
       return std::unexpected(Faulted{Fault::no_log, "there is no write-ahead log here"});
     }
   } else {
-    // A file that was left in the other mode can only be converted without shared memory, alone.
-    auto done = execute("PRAGMA locking_mode = EXCLUSIVE");
-    if (!done) return done;
     const auto mode = text("PRAGMA journal_mode = DELETE");
     if (!mode) return std::unexpected(mode.error());
     if (*mode != "delete") {
       return std::unexpected(Faulted{Fault::unusable, "no kind of journal works here"});
     }
-    done = execute("PRAGMA locking_mode = NORMAL");
-    // The lock is only given back by the next read.
-    if (!done) return done;
-    if (const auto read = number("PRAGMA user_version"); !read) {
-      return std::unexpected(read.error());
-    }
   }
   durable_ = false;
   return set_durable(true);
+}
+
+Outcome<void> Database::share() {
+  auto done = execute("PRAGMA locking_mode = NORMAL");
+  if (!done) return done;
+  // The lock is only given back by the next read.
+  if (const auto read = number("PRAGMA user_version"); !read) return std::unexpected(read.error());
+  return {};
 }
 
 Outcome<void> Database::set_durable(bool durable) {

@@ -131,6 +131,7 @@ class Database {
   Outcome<void> identify(bool& empty);
   Outcome<void> create_table();
   Outcome<void> choose_journal(Journal journal);
+  Outcome<void> share();
   Outcome<void> verify_table();
   Outcome<void> set_durable(bool durable);
   Outcome<void> execute(const char* sql);

@@ -337,8 +337,9 @@ class Environment::Core : public ForkGuard {
   // file. False when there is no file to work on, or it did not work out (one warning).
   bool run(Turn& turn, Need need, FunctionRef<Outcome<void>(Database&)> work) {
     if (settled_) return false;
-    if (locked_out_ && need == Need::read && Clock::now() < next_look_) return false;
-    Backoff backoff(patience());
+    const bool hurried = locked_out_ && need == Need::read;
+    if (hurried && !database_ && Clock::now() < next_look_) return false;
+    Backoff backoff(hurried ? milliseconds(0) : patience());
     for (int starts = 0; starts < kMostRestarts;) {
       const bool fresh = !database_;
       if (fresh && !attach(turn, backoff)) return false;

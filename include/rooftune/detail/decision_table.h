@@ -37,20 +37,26 @@ class DecisionTable {
     for (std::size_t i = hash & slots->mask;; i = (i + 1) & slots->mask) {
       const Entry<K>* entry = slots->entries[i].load(std::memory_order_acquire);
       if (entry == nullptr) return nullptr;
-      if (entry->hash == hash && entry->key == key) return entry;
+      if (entry->hash == hash && same_key(entry->key, key)) return entry;
     }
   }
+
+  // Changes whenever an entry is added, replaced or dropped. Whoever keeps a pointer to an entry
+  // reads this before it finds the entry, and may use the pointer as long as the value is the same.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   // The caller holds the tuner's mutex.
   const Entry<K>* insert(Entry<K> entry) {
     if ((count_ + 1) * 2 > slots_.load(std::memory_order_relaxed)->mask + 1) grow();
     kept_.push_back(std::make_unique<Entry<K>>(std::move(entry)));
     place(*all_slots_.back(), kept_.back().get());
+    version_.fetch_add(1, std::memory_order_release);
     return kept_.back().get();
   }
   void clear() {
     count_ = 0;
     publish_slots(64);
+    version_.fetch_add(1, std::memory_order_release);
   }
   template <class F>
   void for_each(F&& visit) const {
@@ -90,7 +96,7 @@ class DecisionTable {
   void place(Slots& slots, const Entry<K>* entry) {
     for (std::size_t i = entry->hash & slots.mask;; i = (i + 1) & slots.mask) {
       const Entry<K>* there = slots.entries[i].load(std::memory_order_relaxed);
-      if (there == nullptr || there->key == entry->key) {
+      if (there == nullptr || same_key(there->key, entry->key)) {
         if (there == nullptr) ++count_;
         slots.entries[i].store(entry, std::memory_order_release);
         return;
@@ -99,6 +105,7 @@ class DecisionTable {
   }
 
   std::atomic<const Slots*> slots_{nullptr};
+  std::atomic<std::uint64_t> version_{0};
   std::size_t count_ = 0;
   std::vector<std::unique_ptr<Slots>> all_slots_;
   std::vector<std::unique_ptr<Entry<K>>> kept_;

@@ -3,6 +3,7 @@
 
 #include "ops/matmul/cpu/batch.h"
 #include "ops/matmul/cpu/candidates.h"
+#include "ops/matmul/memo.h"
 #include "ops/matmul/problem.h"
 #include "ops/session_operations.h"
 
@@ -37,6 +38,12 @@ void scale_output(const GemmArgs& gemm) {
 
 Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& out,
                        const MatmulOptions& options) {
+  auto& tuner = *operations_->matmul;
+  MatmulMemo& memo = MatmulMemo::of(lhs, rhs, out);
+  if (memo.serves(id(), tuner, lhs, rhs, out, options)) [[likely]] {
+    if (Status done = memo.run(tuner, lhs, rhs, out, options); done) [[likely]]
+      return done;
+  }
   MatmulProblem problem;
   if (Status made = make_matmul_problem(lhs, rhs, out, options, problem); !made) [[unlikely]] {
     return made;
@@ -57,10 +64,13 @@ Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& o
     if (options.report != nullptr) *options.report = {};
     return {};
   }
-  auto& tuner = *operations_->matmul;
   if (options.strategy == Strategy::autotune) [[likely]] {
     const MatmulKey key =
         make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+    const std::uint64_t version = tuner.version();
+    if (const auto* entry = tuner.find(key)) {
+      memo.keep(id(), version, *entry, problem, lhs, rhs, out);
+    }
     return tuner.execute(key, gemm, options.stream, options.report);
   }
   if (options.strategy == Strategy::untuned) {

@@ -31,26 +31,37 @@ constexpr Blocking k256 = {.mc = 144, .kc = 256, .nc = 4080};
 constexpr Blocking k384 = {.mc = 168, .kc = 384, .nc = 4080};
 constexpr Blocking k192 = {.mc = 288, .kc = 192, .nc = 2016};
 
-// clang-format off
 constexpr KernelRow kRows[] = {
     {"tiny_avx2_6x2v", "tiny", tiny<T32, kLarge>, tiny<T64, kLarge>, tiny_illegal, tiny_priority},
     {"tile_avx2_6x2v", "tile", tile<T32, kLarge>, tile<T64, kLarge>, tile_illegal, tile_priority},
-    {"tile_avx2_6x2v_prefetch", "tile", tile<T32, kLargePrefetch>, tile<T64, kLargePrefetch>, tile_illegal, tile_priority},
-    {"tile_avx2_6x1v", "tile", tile<T32, kSmall>, tile<T64, kSmall>, tile_illegal, small_tile_priority},
-    {"tile_avx2_6x1v_prefetch", "tile", tile<T32, kSmallPrefetch>, tile<T64, kSmallPrefetch>, tile_illegal, small_tile_priority},
-    {"packed_avx2_6x2v_k256", "packed", packed<F32, 6, 2, k256>, packed<F64, 6, 2, k256>, always_legal, packed_priority},
-    {"packed_avx2_6x2v_k384", "packed", packed<F32, 6, 2, k384>, packed<F64, 6, 2, k384>, always_legal, packed_spare_priority},
-    {"packed_avx2_4x3v_k256", "packed", packed<F32, 4, 3, k256>, packed<F64, 4, 3, k256>, always_legal, packed_priority},
-    {"packed_avx2_4x3v_k192", "packed", packed<F32, 4, 3, k192>, packed<F64, 4, 3, k192>, always_legal, packed_spare_priority},
-    {"split_k_avx2_6x2v", "split_k", split_k<F32, 6, 2, k256>, split_k<F64, 6, 2, k256>, split_k_illegal, split_k_priority},
-    {"gemv_rows_avx2", "gemv_rows", gemv_rows<F32>, gemv_rows<F64>, gemv_rows_illegal, gemv_rows_priority},
-    {"gemv_cols_avx2", "gemv_cols", gemv_cols<F32>, gemv_cols<F64>, gemv_cols_illegal, gemv_cols_priority},
-    {"gemv_split_k_avx2", "gemv_split_k", gemv_split_k<F32>, gemv_split_k<F64>, gemv_split_k_illegal, gemv_split_k_priority},
-    {"skinny_rows_avx2_3x3v", "skinny_rows", skinny_rows<F32>, skinny_rows<F64>, skinny_rows_illegal, skinny_rows_priority},
-    {"skinny_cols_avx2_6x2v", "skinny_cols", skinny_cols<T32, kSkinny>, skinny_cols<T64, kSkinny>, skinny_cols_illegal, skinny_cols_priority},
+    {"tile_avx2_6x2v_prefetch", "tile", tile<T32, kLargePrefetch>, tile<T64, kLargePrefetch>,
+     tile_illegal, tile_priority},
+    {"tile_avx2_6x1v", "tile", tile<T32, kSmall>, tile<T64, kSmall>, tile_illegal,
+     tile_spare_priority},
+    {"tile_avx2_6x1v_prefetch", "tile", tile<T32, kSmallPrefetch>, tile<T64, kSmallPrefetch>,
+     tile_illegal, tile_spare_priority},
+    {"packed_avx2_6x2v_k256", "packed", packed<F32, 6, 2, k256>, packed<F64, 6, 2, k256>,
+     always_legal, packed_priority},
+    {"packed_avx2_6x2v_k384", "packed", packed<F32, 6, 2, k384>, packed<F64, 6, 2, k384>,
+     always_legal, packed_spare_priority},
+    {"packed_avx2_4x3v_k256", "packed", packed<F32, 4, 3, k256>, packed<F64, 4, 3, k256>,
+     always_legal, packed_priority},
+    {"packed_avx2_4x3v_k192", "packed", packed<F32, 4, 3, k192>, packed<F64, 4, 3, k192>,
+     always_legal, packed_spare_priority},
+    {"split_k_avx2_6x2v", "split_k", split_k<F32, 6, 2, k256>, split_k<F64, 6, 2, k256>,
+     split_k_illegal, split_k_priority},
+    {"gemv_rows_avx2", "gemv_rows", gemv_rows<F32>, gemv_rows<F64>, gemv_rows_illegal,
+     gemv_priority},
+    {"gemv_cols_avx2", "gemv_cols", gemv_cols<F32>, gemv_cols<F64>, gemv_cols_illegal,
+     gemv_priority},
+    {"gemv_split_k_avx2", "gemv_split_k", gemv_split_k<F32>, gemv_split_k<F64>,
+     gemv_split_k_illegal, gemv_split_k_priority},
+    {"skinny_rows_avx2_3x3v", "skinny_rows", skinny_rows<F32>, skinny_rows<F64>,
+     skinny_rows_illegal, skinny_priority},
+    {"skinny_cols_avx2_6x2v", "skinny_cols", skinny_cols<T32, kSkinny>, skinny_cols<T64, kSkinny>,
+     skinny_cols_illegal, skinny_priority},
     {"outer_avx2", "outer", outer<F32>, outer<F64>, outer_illegal, outer_priority},
 };
-// clang-format on
 
 }  // namespace
 

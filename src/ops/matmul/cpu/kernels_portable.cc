@@ -26,21 +26,28 @@ constexpr TileShape kLarge = {.rows = 4, .vectors = 2};
 constexpr TileShape kSkinny = {.rows = 4, .vectors = 2, .prefetch = Ahead::strip, .terms = 32};
 constexpr Blocking k256 = {.mc = 128, .kc = 256, .nc = 4096};
 
-// clang-format off
 constexpr KernelRow kRows[] = {
     {"naive_portable", "naive", naive<float>, naive<double>, always_legal, naive_priority},
-    {"tiny_portable_4x2v", "tiny", tiny<T32, kLarge>, tiny<T64, kLarge>, tiny_illegal, tiny_priority},
-    {"tile_portable_4x2v", "tile", tile<T32, kLarge>, tile<T64, kLarge>, tile_illegal, tile_priority},
-    {"packed_portable_4x2v_k256", "packed", packed<F32, 4, 2, k256>, packed<F64, 4, 2, k256>, always_legal, packed_priority},
-    {"split_k_portable_4x2v", "split_k", split_k<F32, 4, 2, k256>, split_k<F64, 4, 2, k256>, split_k_illegal, split_k_priority},
-    {"gemv_rows_portable", "gemv_rows", gemv_rows<F32>, gemv_rows<F64>, gemv_rows_illegal, gemv_rows_priority},
-    {"gemv_cols_portable", "gemv_cols", gemv_cols<F32>, gemv_cols<F64>, gemv_cols_illegal, gemv_cols_priority},
-    {"gemv_split_k_portable", "gemv_split_k", gemv_split_k<F32>, gemv_split_k<F64>, gemv_split_k_illegal, gemv_split_k_priority},
-    {"skinny_rows_portable", "skinny_rows", skinny_rows<F32>, skinny_rows<F64>, skinny_rows_illegal, skinny_rows_priority},
-    {"skinny_cols_portable_4x2v", "skinny_cols", skinny_cols<T32, kSkinny>, skinny_cols<T64, kSkinny>, skinny_cols_illegal, skinny_cols_priority},
+    {"tiny_portable_4x2v", "tiny", tiny<T32, kLarge>, tiny<T64, kLarge>, tiny_illegal,
+     tiny_priority},
+    {"tile_portable_4x2v", "tile", tile<T32, kLarge>, tile<T64, kLarge>, tile_illegal,
+     tile_priority},
+    {"packed_portable_4x2v_k256", "packed", packed<F32, 4, 2, k256>, packed<F64, 4, 2, k256>,
+     always_legal, packed_priority},
+    {"split_k_portable_4x2v", "split_k", split_k<F32, 4, 2, k256>, split_k<F64, 4, 2, k256>,
+     split_k_illegal, split_k_priority},
+    {"gemv_rows_portable", "gemv_rows", gemv_rows<F32>, gemv_rows<F64>, gemv_rows_illegal,
+     gemv_priority},
+    {"gemv_cols_portable", "gemv_cols", gemv_cols<F32>, gemv_cols<F64>, gemv_cols_illegal,
+     gemv_priority},
+    {"gemv_split_k_portable", "gemv_split_k", gemv_split_k<F32>, gemv_split_k<F64>,
+     gemv_split_k_illegal, gemv_split_k_priority},
+    {"skinny_rows_portable", "skinny_rows", skinny_rows<F32>, skinny_rows<F64>, skinny_rows_illegal,
+     skinny_priority},
+    {"skinny_cols_portable_4x2v", "skinny_cols", skinny_cols<T32, kSkinny>,
+     skinny_cols<T64, kSkinny>, skinny_cols_illegal, skinny_priority},
     {"outer_portable", "outer", outer<F32>, outer<F64>, outer_illegal, outer_priority},
 };
-// clang-format on
 
 }  // namespace
 

@@ -8,58 +8,71 @@
 namespace rooftune {
 namespace {
 
+constexpr int kFirst = 3, kSecond = 2, kThird = 1, kLast = 0, kNever = -1;
+
 bool is_vector(const MatmulKey& key) { return key.m == 1 || key.n == 1; }
 
-// The key holds anchored sizes, which are at least the real ones: a candidate is called unfit only
-// where the smallest size that could stand behind the key is.
-bool may_be_skinny(const MatmulKey& key) { return std::min(key.m, key.n) <= 2 * kMaxSkinny; }
+// The key holds anchored sizes, which are up to 2.5 times the real ones: a technique with a limit
+// is left out only where no real size behind the key can be within it.
+bool may_be_within(std::int64_t anchored, std::int64_t limit) { return 2 * anchored < 5 * limit; }
 
-bool may_be_tiny(const MatmulKey& key) { return std::max({key.m, key.n, key.k}) <= 2 * kMaxTiny; }
+bool may_be_skinny(const MatmulKey& key) {
+  return may_be_within(std::min(key.m, key.n), kMaxSkinny);
+}
 
-// A result so small that it cannot occupy the threads, from a sum that can.
-bool long_sum(const MatmulKey& key) { return key.k >= 2048 && key.k >= 8 * std::max(key.m, key.n); }
+bool may_be_tiny(const MatmulKey& key) {
+  return may_be_within(std::max({key.m, key.n, key.k}), kMaxTiny);
+}
+
+// One side is so short that the other operand passes by only a few times: packing it would cost
+// as much as it saves.
+bool has_short_side(const MatmulKey& key) { return std::min(key.m, key.n) <= 256; }
+
+// A result too small to occupy the threads, from a sum that can.
+bool has_long_sum(const MatmulKey& key) {
+  return key.k >= 2048 && key.k >= 8 * std::max(key.m, key.n);
+}
 
 }  // namespace
 
-int naive_priority(const MatmulKey&) { return 0; }
+int naive_priority(const MatmulKey&) { return kLast; }
 
-int gemv_rows_priority(const MatmulKey& key) { return is_vector(key) ? 3 : -1; }
-
-int gemv_cols_priority(const MatmulKey& key) { return is_vector(key) ? 3 : -1; }
+int gemv_priority(const MatmulKey& key) { return is_vector(key) ? kFirst : kNever; }
 
 int gemv_split_k_priority(const MatmulKey& key) {
-  if (!is_vector(key)) return -1;
-  return key.threads > 1 ? 3 : 1;
+  if (!is_vector(key)) return kNever;
+  return key.threads > 1 ? kFirst : kThird;
 }
 
-int skinny_rows_priority(const MatmulKey& key) {
-  if (!may_be_skinny(key)) return -1;
-  return is_vector(key) ? 1 : 3;
+int skinny_priority(const MatmulKey& key) {
+  if (!may_be_skinny(key)) return kNever;
+  return is_vector(key) ? kThird : kFirst;
 }
-
-int skinny_cols_priority(const MatmulKey& key) { return skinny_rows_priority(key); }
 
 int tile_priority(const MatmulKey& key) {
-  if (is_vector(key)) return 1;
-  return key.scale == MatmulScale::small ? 3 : 1;
+  if (is_vector(key)) return kThird;
+  return key.scale != MatmulScale::large || has_short_side(key) ? kFirst : kThird;
 }
 
-int small_tile_priority(const MatmulKey& key) { return std::min(2, tile_priority(key)); }
+int tile_spare_priority(const MatmulKey& key) {
+  if (is_vector(key)) return kThird;
+  return key.scale == MatmulScale::small ? kFirst : std::min(kSecond, tile_priority(key));
+}
 
 int packed_priority(const MatmulKey& key) {
-  if (is_vector(key)) return 0;
-  return may_be_tiny(key) ? 2 : 3;
+  if (is_vector(key)) return kLast;
+  return key.scale == MatmulScale::small || has_short_side(key) ? kSecond : kFirst;
 }
 
-int packed_spare_priority(const MatmulKey& key) { return std::min(2, packed_priority(key)); }
+int packed_spare_priority(const MatmulKey& key) { return std::min(kSecond, packed_priority(key)); }
 
-int tiny_priority(const MatmulKey& key) { return may_be_tiny(key) ? 3 : -1; }
+int tiny_priority(const MatmulKey& key) { return may_be_tiny(key) ? kFirst : kNever; }
 
 int split_k_priority(const MatmulKey& key) {
-  if (!long_sum(key) || is_vector(key)) return 0;
-  return 3;
+  if (is_vector(key) || !has_long_sum(key)) return kLast;
+  return key.threads > 1 ? kFirst : kThird;
 }
 
-int outer_priority(const MatmulKey& key) { return key.k == 1 ? 3 : -1; }
+int outer_priority(const MatmulKey& key) { return key.k == 1 ? kFirst : kNever; }
 
 }  // namespace rooftune

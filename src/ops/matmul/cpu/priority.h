@@ -9,14 +9,12 @@ namespace rooftune {
 struct MatmulKey;
 
 int naive_priority(const MatmulKey& key);
-int gemv_rows_priority(const MatmulKey& key);
-int gemv_cols_priority(const MatmulKey& key);
+int gemv_priority(const MatmulKey& key);
 int gemv_split_k_priority(const MatmulKey& key);
-int skinny_rows_priority(const MatmulKey& key);
-int skinny_cols_priority(const MatmulKey& key);
-int tile_priority(const MatmulKey& key);          // the tile that suits most products
-int small_tile_priority(const MatmulKey& key);    // fewer rows: for small m
-int packed_priority(const MatmulKey& key);        // blockings that are best somewhere
+int skinny_priority(const MatmulKey& key);
+int tile_priority(const MatmulKey& key);        // the shapes of tile that are best somewhere
+int tile_spare_priority(const MatmulKey& key);  // those that rarely are
+int packed_priority(const MatmulKey& key);
 int packed_spare_priority(const MatmulKey& key);  // blockings for other caches
 int tiny_priority(const MatmulKey& key);
 int split_k_priority(const MatmulKey& key);

@@ -5,6 +5,7 @@
 #include "ops/reduce/cpu/lanes-inl.h"
 #include "ops/reduce/cpu/row.h"
 #include "ops/reduce/cpu/rows-inl.h"
+#include "ops/reduce/cpu/short_rows-inl.h"
 #include "ops/reduce/cpu/split-inl.h"
 #include "ops/reduce/cpu/sweep-inl.h"
 #include "ops/reduce/cpu/wrap-inl.h"
@@ -20,6 +21,7 @@ constexpr SumKernelRow kRows[] = {
     {"lanes_avx2", "lanes", lanes<float>, lanes<double>, lanes_illegal, lanes_priority},
     {"rows_avx2_4v", "rows", rows<F32, 4>, rows<F64, 4>, rows_illegal, rows_priority},
     {"rows_avx2_8v", "rows", rows<F32, 8>, rows<F64, 8>, rows_illegal, rows_priority},
+    {"short_rows_avx2", "short_rows", short_rows<F32>, short_rows<F64>, short_rows_illegal, short_rows_priority},
     {"columns_avx2", "columns", columns<F32>, columns<F64>, columns_illegal, columns_priority},
     {"sweep_avx2", "sweep", sweep<F32>, sweep<F64>, columns_illegal, sweep_priority},
     {"wrap_avx2", "wrap", wrap<F32>, wrap<F64>, wrap_illegal, wrap_priority},

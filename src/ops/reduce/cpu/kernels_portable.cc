@@ -6,6 +6,7 @@
 #include "ops/reduce/cpu/naive-inl.h"
 #include "ops/reduce/cpu/row.h"
 #include "ops/reduce/cpu/rows-inl.h"
+#include "ops/reduce/cpu/short_rows-inl.h"
 #include "ops/reduce/cpu/split-inl.h"
 #include "ops/reduce/cpu/sweep-inl.h"
 #include "ops/reduce/cpu/wrap-inl.h"
@@ -22,6 +23,7 @@ constexpr SumKernelRow kRows[] = {
     {"lanes_portable", "lanes", lanes<float>, lanes<double>, lanes_illegal, lanes_priority},
     {"rows_portable_4v", "rows", rows<F32, 4>, rows<F64, 4>, rows_illegal, rows_priority},
     {"rows_portable_8v", "rows", rows<F32, 8>, rows<F64, 8>, rows_illegal, rows_priority},
+    {"short_rows_portable", "short_rows", short_rows<F32>, short_rows<F64>, short_rows_illegal, short_rows_priority},
     {"columns_portable", "columns", columns<F32>, columns<F64>, columns_illegal, columns_priority},
     {"sweep_portable", "sweep", sweep<F32>, sweep<F64>, columns_illegal, sweep_priority},
     {"wrap_portable", "wrap", wrap<F32>, wrap<F64>, wrap_illegal, wrap_priority},

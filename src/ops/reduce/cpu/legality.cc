@@ -22,6 +22,12 @@ const char* rows_illegal(const SumArgs& args, int) {
   return term_step(args) == 1 ? nullptr : "the terms of an output do not lie side by side";
 }
 
+const char* short_rows_illegal(const SumArgs& args, int threads) {
+  if (const char* reason = rows_illegal(args, threads)) return reason;
+  if (args.reduce_rank != 1) return "the terms of an output do not lie in one row";
+  return args.terms <= kMostShortTerms ? nullptr : "has rows that are not short";
+}
+
 const char* columns_illegal(const SumArgs& args, int) {
   return output_step(args) == 1 ? nullptr
                                 : "the terms of neighbouring outputs do not lie side by side";

@@ -5,11 +5,14 @@
 namespace rooftune {
 namespace {
 
-// The runs of the largest vectors: shorter ones leave most of a vector unused.
+// The lanes of the largest vectors: shorter ones leave most of a vector unused.
 constexpr std::int64_t kVectorRun = 16;
 
-// Fewer outputs than this for each thread leave some of them idle at the end.
-constexpr std::int64_t kOutputsPerThread = 8;
+// With fewer pieces than this for each thread some of them are idle at the end.
+constexpr std::int64_t kPiecesPerThread = 8;
+
+// Terms below which a second thread costs more than it saves (walk.h has it for each thread).
+constexpr double kWorthSplitting = 32768;
 
 }  // namespace
 
@@ -26,6 +29,10 @@ int lanes_priority(const SumKey& key) {
 
 int rows_priority(const SumKey& key) { return key.layout == SumLayout::contiguous_reduce ? 3 : 1; }
 
+int short_rows_priority(const SumKey& key) {
+  return key.layout == SumLayout::contiguous_reduce ? 3 : 1;
+}
+
 int columns_priority(const SumKey& key) { return key.layout == SumLayout::contiguous_keep ? 3 : 1; }
 
 int sweep_priority(const SumKey& key) {
@@ -40,7 +47,11 @@ int wrap_priority(const SumKey& key) {
 int split_priority(const SumKey& key) {
   // One stretch for one thread is the technique that is not split.
   if (key.threads == 1) return -1;
-  return key.outputs <= kOutputsPerThread * key.threads * (key.run > 1 ? key.run : 1) ? 3 : 1;
+  const std::int64_t pieces = key.layout == SumLayout::contiguous_keep
+                                  ? (key.outputs + kVectorRun - 1) / kVectorRun
+                                  : key.outputs;
+  const double terms = static_cast<double>(key.outputs) * static_cast<double>(key.terms);
+  return pieces <= kPiecesPerThread * key.threads && terms >= kWorthSplitting ? 3 : 1;
 }
 
 }  // namespace rooftune

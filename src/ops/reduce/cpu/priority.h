@@ -10,6 +10,7 @@ struct SumKey;
 int naive_sum_priority(const SumKey& key);
 int lanes_priority(const SumKey& key);
 int rows_priority(const SumKey& key);
+int short_rows_priority(const SumKey& key);
 int columns_priority(const SumKey& key);
 int sweep_priority(const SumKey& key);
 int wrap_priority(const SumKey& key);
