@@ -259,7 +259,7 @@ class Client {
   // Seconds that `repeats` calls of `body` took together on the stream, on the device's clock.
   // `body` enqueues work on that stream. Not divided by repeats: the caller knows the number.
   // Errors: whatever body returned; not_timed when the clock gave no positive, finite time.
-  virtual Result<double> profile(Stream stream, FunctionRef<Status()> body, int repeats) = 0;
+  Result<double> profile(Stream stream, FunctionRef<Status()> body, int repeats);
 
   // A clock for budgets, in seconds from an arbitrary start: real time on real devices.
   virtual double now_s() const = 0;
@@ -293,6 +293,7 @@ class Client {
 
   virtual Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) = 0;
   virtual Status do_launch(Stream stream, const Launch& launch) = 0;
+  virtual Result<double> do_profile(Stream stream, FunctionRef<Status()> body, int repeats) = 0;
 
   // Building in two steps, so that the cache of binaries needs no word from the device: build()
   // makes a kernel from source and gives its binary (empty for ahead-of-time code), load() makes

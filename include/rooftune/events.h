@@ -21,6 +21,9 @@ struct Span {
   std::string_view name;      // kernel, candidate or key
   std::string_view device;    // Client::name()
   double begin_s = 0, end_s = 0;
+  // How many the span stands for: launches that are timed in a row are reported together
+  // afterwards, because telling of each would be measured as well.
+  std::uint64_t count = 1;
 };
 
 // Called on the thread that did the work, possibly from several threads at once; must not call
@@ -31,7 +34,7 @@ class Subscriber {
   virtual void on_span(const Span& span) = 0;
 };
 
-// Counts spans by category and name.
+// Adds up the counts of spans by category and name.
 class Counters : public Subscriber {
  public:
   void on_span(const Span& span) override;
@@ -57,7 +60,7 @@ class Trace : public Subscriber {
   struct Kept {
     std::string category, name, device;
     double begin_s, end_s;
-    std::uint64_t thread;
+    std::uint64_t thread, count;
   };
   mutable std::mutex mutex_;
   std::size_t limit_;

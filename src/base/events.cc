@@ -27,7 +27,7 @@ double microseconds(double seconds) { return std::isfinite(seconds) ? seconds * 
 void Counters::on_span(const Span& span) {
   const std::lock_guard lock(mutex_);
   try {
-    ++counts_[std::string(span.category)][std::string(span.name)];
+    counts_[std::string(span.category)][std::string(span.name)] += span.count;
   } catch (const std::bad_alloc&) {
     // A count lost for want of memory must not end the work that is being counted.
   }
@@ -58,7 +58,7 @@ void Trace::on_span(const Span& span) {
   }
   try {
     spans_.push_back({std::string(span.category), std::string(span.name), std::string(span.device),
-                      span.begin_s, span.end_s, this_thread_number()});
+                      span.begin_s, span.end_s, this_thread_number(), span.count});
   } catch (const std::bad_alloc&) {
     ++dropped_;
   }
@@ -90,10 +90,12 @@ std::string Trace::json() const {
   for (const Kept& span : spans_) {
     const double begin = microseconds(span.begin_s - origin_s);
     const double duration = std::max(microseconds(span.end_s - span.begin_s), 0.0);
-    fmt::format_to(
-        out, R"({}{{"ph":"X","cat":{},"name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
-        separator, json_string(span.category), json_string(span.name), devices.at(span.device),
-        span.thread, begin, duration);
+    fmt::format_to(out,
+                   R"({}{{"ph":"X","cat":{},"name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f})",
+                   separator, json_string(span.category), json_string(span.name),
+                   devices.at(span.device), span.thread, begin, duration);
+    if (span.count != 1) fmt::format_to(out, R"(,"args":{{"count":{}}})", span.count);
+    text += '}';
     separator = ",\n";
   }
   fmt::format_to(out, "\n],\"otherData\":{{\"dropped_spans\":{}}}}}\n", dropped_);

@@ -152,12 +152,13 @@ class Bench {
     return {};
   }
 
-  Status time(const MatmulProblem& problem, const ProductViews& views,
-              const MatmulOptions& options, Row& row) {
+  Status time(const MatmulProblem& problem, const ProductViews& views, const MatmulOptions& options,
+              Row& row) {
     std::vector<Contestant> contestants;
     contestants.push_back({"rooftune", [&] { return call(views, options); }, {}, {}});
     for (std::size_t i = 0; i < rivals_.size(); ++i) {
-      Contestant contestant{rivals_[i].name, [&, i] { return rivals_[i].run(problem.gemm); }, {}, {}};
+      Contestant contestant{
+          rivals_[i].name, [&, i] { return rivals_[i].run(problem.gemm); }, {}, {}};
       if (!row.rivals[i].reason.empty()) {
         contestant.status = fail(ErrorKind::unsupported, row.rivals[i].reason);
       }

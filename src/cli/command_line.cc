@@ -104,8 +104,8 @@ class CommandLine {
     for (const CLI::App* sub : parent.get_subcommands(nullptr)) names.push_back(sub->get_name());
     if (std::find(names.begin(), names.end(), name) != names.end()) return {};
     const std::vector<std::string_view> views(names.begin(), names.end());
-    return stop(Exit::usage, fmt::format("unknown command {}{}; there are {}", in_quotes(name),
-                                         did_you_mean(name, views), fmt::join(names, ", ")));
+    return stop(Exit::usage, fmt::format("unknown command {}; there are {}{}", in_quotes(name),
+                                         fmt::join(names, ", "), did_you_mean(name, views)));
   }
 
   // The command that was being read when the fault appeared.
@@ -134,8 +134,8 @@ class CommandLine {
     return "";
   }
 
-  CLI::App* command(CLI::App& parent, const char* name, const char* description,
-                    const char* footer, std::function<Outcome<Exit>()> run) {
+  CLI::App* command(CLI::App& parent, const char* name, const char* description, const char* footer,
+                    std::function<Outcome<Exit>()> run) {
     CLI::App* sub = parent.add_subcommand(name, description);
     sub->footer(footer);
     sub->callback([this, run = std::move(run)] { chosen_ = run; });
@@ -253,9 +253,10 @@ class CommandLine {
     clear->add_flag("--yes", store_.yes, "removes them without asking");
   }
 
-  CLI::App app_{"Rooftune finds the fastest kernel for a matrix product on this machine by "
-                "measuring, and remembers it.",
-                "rooftune"};
+  CLI::App app_{
+      "Rooftune finds the fastest kernel for a matrix product on this machine by "
+      "measuring, and remembers it.",
+      "rooftune"};
   CommonOptions common_;
   ProbeOptions probe_;
   ProductOptions products_;

@@ -60,8 +60,7 @@ void print_as_json(const std::vector<Keyed>& all) {
       if (!all[i].key || !all[j].key) continue;
       const bool equal = *all[i].key == *all[j].key;
       if (!equal && all.size() > kAllPairs) continue;
-      pairs.push_back(
-          {{"a", all[i].product.text}, {"b", all[j].product.text}, {"equal", equal}});
+      pairs.push_back({{"a", all[i].product.text}, {"b", all[j].product.text}, {"equal", equal}});
     }
   }
   print_json({{"pairs", std::move(pairs)}});

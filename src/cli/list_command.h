@@ -18,9 +18,7 @@ struct Tally {
 
   // A list that was worked through with everything right. Skipping what the device does not have
   // is right.
-  Exit exit() const {
-    return failed + bad_lines + not_reached == 0 ? Exit::done : Exit::failed;
-  }
+  Exit exit() const { return failed + bad_lines + not_reached == 0 ? Exit::done : Exit::failed; }
 };
 
 // ", 2 skipped, 1 failed": those that are not zero.

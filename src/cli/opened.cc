@@ -33,8 +33,8 @@ Outcome<void> check_device_name(const std::string& device) {
     names.push_back(status.name);
   }
   return stop(Exit::usage,
-              fmt::format("unknown device {}{}; there are {} (see `rooftune devices`)",
-                          in_quotes(device), did_you_mean(device, names), list_in_quotes(names)));
+              fmt::format("unknown device {}; there are {} (see `rooftune devices`){}",
+                          in_quotes(device), list_in_quotes(names), did_you_mean(device, names)));
 }
 
 bool write_file(const std::filesystem::path& file, std::string_view text) {

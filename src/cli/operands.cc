@@ -103,8 +103,7 @@ Status check_fits(Client& client, double needed) {
   if (needed <= free) return {};
   return fail(ErrorKind::out_of_memory,
               fmt::format("its operands take {}, but {} has only {} free",
-                          format_quantity(needed, "B"), client.name(),
-                          format_quantity(free, "B")));
+                          format_quantity(needed, "B"), client.name(), format_quantity(free, "B")));
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ Result<View> matrix_view(DType dtype, const Product& product, std::int64_t rows,
                                                transposed ? rows : columns};
   auto layout = Layout::contiguous(std::span(extents).subspan(product.batch == 1 ? 1 : 0));
   if (!layout) {
-    return fail(ErrorKind::invalid_argument, fmt::format("product {} is too large: {}",
-                                                         product.text, layout.error().text));
+    return fail(ErrorKind::invalid_argument,
+                fmt::format("product {} is too large: {}", product.text, layout.error().text));
   }
   const View view{nullptr, dtype, *layout};
   return transposed ? view.transposed() : view;
@@ -93,10 +93,8 @@ std::string product_text(const Product& product) {
 }
 
 Result<ProductViews> views_of(const Product& product) {
-  const auto lhs =
-      matrix_view(product.in, product, product.m, product.k, product.lhs_transposed);
-  const auto rhs =
-      matrix_view(product.in, product, product.k, product.n, product.rhs_transposed);
+  const auto lhs = matrix_view(product.in, product, product.m, product.k, product.lhs_transposed);
+  const auto rhs = matrix_view(product.in, product, product.k, product.n, product.rhs_transposed);
   const auto out = matrix_view(product.out, product, product.m, product.n, false);
   for (const auto* view : {&lhs, &rhs, &out}) {
     if (!*view) return std::unexpected(view->error());

@@ -29,9 +29,8 @@ Result<Order> read_header(const CsvRow& row) {
   Order order{};
   std::array<bool, kAll> seen{};
   const auto refuse = [&](const std::string& what) {
-    return fail(ErrorKind::invalid_argument,
-                fmt::format("line {}: bad header: {}; it should be {}", row.line, what,
-                            fmt::join(kNames, ",")));
+    return fail(ErrorKind::invalid_argument, fmt::format("line {}: bad header: {}; it should be {}",
+                                                         row.line, what, fmt::join(kNames, ",")));
   };
   for (std::size_t i = 0; i < row.fields.size(); ++i) {
     const auto found = std::find(kNames.begin(), kNames.end(), row.fields[i]);
@@ -69,8 +68,8 @@ class RowReader {
   std::string_view one_of(Field which, std::span<const std::string_view> names) {
     const auto found = std::find(names.begin(), names.end(), field(which));
     if (found != names.end()) return *found;
-    refuse(which, fmt::format("one of {}{}", list_in_quotes(names),
-                              did_you_mean(field(which), names)));
+    refuse(which,
+           fmt::format("one of {}{}", list_in_quotes(names), did_you_mean(field(which), names)));
     return names.front();
   }
 

@@ -14,10 +14,10 @@ using testing::HasSubstr;
 constexpr const char* kHeader = "id,batch,m,n,k,in,out,layout,precision,source\n";
 
 TEST(ProductList, ReadsEveryField) {
-  const auto list = parse_product_list(
-      std::string(kHeader) +
-      "1,1,1024,1024,1024,f32,f32,NN,highest,square ladder\r\n"
-      "49,12,10,11,64,bf16,f32,TN,medium,\"odd, edge \"\"masks\"\"\"\n");
+  const auto list =
+      parse_product_list(std::string(kHeader) +
+                         "1,1,1024,1024,1024,f32,f32,NN,highest,square ladder\r\n"
+                         "49,12,10,11,64,bf16,f32,TN,medium,\"odd, edge \"\"masks\"\"\"\n");
   ASSERT_TRUE(list) << list.error().text;
   EXPECT_TRUE(list->bad.empty());
   ASSERT_EQ(list->products.size(), 2u);

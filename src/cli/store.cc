@@ -149,8 +149,8 @@ Outcome<Exit> run_store_ls(const CommonOptions& common, const StoreOptions&) {
                {"size", Align::right},
                {"newest (UTC)", Align::left}});
   for (const auto& [ns, sum] : sums) {
-    table.add({ns, std::to_string(sum.entries), format_bytes(sum.bytes),
-               time_text(sum.newest_unix_s)});
+    table.add(
+        {ns, std::to_string(sum.entries), format_bytes(sum.bytes), time_text(sum.newest_unix_s)});
   }
   print_line(table.text());
   return Exit::done;

@@ -56,14 +56,16 @@ Row refused(const Error& error) {
 // have changed since. Both are worth going on with.
 bool is_final(const Decision& decision, const std::vector<std::string>& candidates) {
   return !decision.partial && !decision.ranking.empty() &&
-         std::all_of(candidates.begin(), candidates.end(), [&](const std::string& name) {
-           return decision.find(name) != nullptr;
-         });
+         std::all_of(candidates.begin(), candidates.end(),
+                     [&](const std::string& name) { return decision.find(name) != nullptr; });
 }
 
 Row tune(Session& session, const Product& product, std::uint64_t seed) {
   const auto views = views_of(product);
   if (!views) return refused(views.error());
+  if (product.batch == 0 || product.m == 0 || product.n == 0 || product.k == 0) {
+    return {State::skipped, "nothing to compute", std::nullopt, 0};
+  }
   MatmulOptions options;
   options.precision = product.precision;
   auto known = session.matmul_decision(views->lhs, views->rhs, views->out, options);
@@ -90,7 +92,7 @@ Row tune(Session& session, const Product& product, std::uint64_t seed) {
 
 std::string note_on(const Row& row) {
   if (!row.reason.empty()) return row.reason;
-  if (!row.decision) return "nothing to tune";
+  if (!row.decision) return "no decision was made";
   if (row.decision->partial) return "partial: the budget ended the search, a later call goes on";
   if (!row.decision->verified) return "not verified";
   return "";
@@ -128,8 +130,12 @@ std::vector<std::string> to_cells(const Product& product, const Row& row) {
       if (const auto seconds = evidence->median_s()) median_s = format_seconds(*seconds);
     }
   }
-  return {product.text,        type_text(product), std::string(to_string(row.state)),
-          format_seconds(row.seconds), median_s,           winner,
+  return {product.text,
+          type_text(product),
+          std::string(to_string(row.state)),
+          row.seconds > 0 ? format_seconds(row.seconds) : "-",
+          median_s,
+          winner,
           note_on(row)};
 }
 
@@ -165,11 +171,11 @@ void print_summary(const Tally& tally, std::size_t tuned, double seconds, const 
   print_line(fmt::format("\n{} tuned, {} known already{}, in {}", tuned, tally.done - tuned,
                          exceptions_text(tally), format_seconds(seconds)));
   if (tuned == 0) return;
-  print_line(fmt::format("cost: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
-                         "{} launches",
-                         format_seconds(cost.probe_s), format_seconds(cost.compile_s),
-                         format_seconds(cost.measure_s), format_seconds(cost.verify_s),
-                         format_seconds(cost.store_s), cost.launches));
+  print_line(fmt::format(
+      "cost: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
+      "{} launches",
+      format_seconds(cost.probe_s), format_seconds(cost.compile_s), format_seconds(cost.measure_s),
+      format_seconds(cost.verify_s), format_seconds(cost.store_s), cost.launches));
 }
 
 }  // namespace

@@ -61,10 +61,9 @@ void print_decision(const Decision& decision, const Product& product) {
 
 Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options) {
   if (options.operation != kOperations[0]) {
-    return stop(Exit::usage, fmt::format("unknown operation {}{}; there is {}",
-                                         in_quotes(options.operation),
-                                         did_you_mean(options.operation, kOperations),
-                                         list_in_quotes(kOperations)));
+    return stop(Exit::usage, fmt::format("unknown operation {}; there is {}{}",
+                                         in_quotes(options.operation), list_in_quotes(kOperations),
+                                         did_you_mean(options.operation, kOperations)));
   }
   auto product = parse_product(options.product);
   if (!product) return stop(product.error());
@@ -78,14 +77,13 @@ Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options) {
   if (!decision) return stop(decision.error());
   // A decision whose candidates have all changed since says nothing about those of today.
   if (!*decision || (*decision)->ranking.empty()) {
-    return stop(Exit::failed,
-                fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}` "
-                            "makes a decision",
-                            *decision ? " by these versions of the kernels" : "", product->text,
-                            options.type, session.client().name(),
-                            session.environment_text(),
-                            options.type == "f32" ? "" : "--type " + options.type + " ",
-                            product->text));
+    return stop(
+        Exit::failed,
+        fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}` "
+                    "makes a decision",
+                    *decision ? " by these versions of the kernels" : "", product->text,
+                    options.type, session.client().name(), session.environment_text(),
+                    options.type == "f32" ? "" : "--type " + options.type + " ", product->text));
   }
   common.json ? print_line(to_json(**decision)) : print_decision(**decision, *product);
   return Exit::done;

@@ -82,9 +82,9 @@ std::string round_of(const Decision& decision, const std::string& name) {
 }
 
 std::string ending_text(const Decision& decision) {
-  const auto measured = std::count_if(
-      decision.candidates.begin(), decision.candidates.end(),
-      [](const CandidateEvidence& candidate) { return !candidate.samples.empty(); });
+  const auto measured =
+      std::count_if(decision.candidates.begin(), decision.candidates.end(),
+                    [](const CandidateEvidence& candidate) { return !candidate.samples.empty(); });
   const std::string counts =
       fmt::format("{} of {} candidates measured", measured, decision.candidates.size());
   if (decision.bound && decision.bound->broken) {
@@ -99,9 +99,10 @@ std::string ending_text(const Decision& decision) {
                        *decision.short_circuit, counts);
   }
   if (decision.partial) {
-    return fmt::format("The budget of {} ended the search early ({}): this is the best so far, "
-                       "and a later call goes on.",
-                       format_seconds(decision.budget_s), counts);
+    return fmt::format(
+        "The budget of {} ended the search early ({}): this is the best so far, "
+        "and a later call goes on.",
+        format_seconds(decision.budget_s), counts);
   }
   if (!decision.limit_s) {
     return fmt::format("The search ended when the times no longer improved ({}).", counts);
@@ -139,9 +140,10 @@ std::string search_text(const Decision& decision) {
   if (decision.bound) {
     text += bound_text(*decision.bound) + "\n";
     if (decision.limit_s && decision.bound->threshold > 0) {
-      text += fmt::format("The limit is {}: two samples at or below it ({} of the roofline) end a "
-                          "search, because no kernel could be much faster.\n",
-                          format_seconds(*decision.limit_s), percent(decision.bound->threshold));
+      text += fmt::format(
+          "The limit is {}: two samples at or below it ({} of the roofline) end a "
+          "search, because no kernel could be much faster.\n",
+          format_seconds(*decision.limit_s), percent(decision.bound->threshold));
     }
   } else {
     text += "There is no limit (the level is full, or the peaks could not be measured).\n";
@@ -157,12 +159,12 @@ std::string cost_text(const Decision& decision) {
   const Cost& cost = decision.cost;
   const double all_s =
       cost.probe_s + cost.compile_s + cost.measure_s + cost.verify_s + cost.store_s;
-  return fmt::format("{} in all: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
-                     "{} launches of candidates, {} of memory while measuring.",
-                     format_seconds(all_s), format_seconds(cost.probe_s),
-                     format_seconds(cost.compile_s), format_seconds(cost.measure_s),
-                     format_seconds(cost.verify_s), format_seconds(cost.store_s), cost.launches,
-                     format_bytes(cost.scratch_bytes));
+  return fmt::format(
+      "{} in all: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
+      "{} launches of candidates, {} of memory while measuring.",
+      format_seconds(all_s), format_seconds(cost.probe_s), format_seconds(cost.compile_s),
+      format_seconds(cost.measure_s), format_seconds(cost.verify_s), format_seconds(cost.store_s),
+      cost.launches, format_bytes(cost.scratch_bytes));
 }
 
 std::string candidates_text(const Decision& decision) {

@@ -92,9 +92,77 @@ Result<std::shared_ptr<const Kernel>> Client::do_load(const KernelSource& source
       fmt::format("{}: kernels such as \"{}\" have no binary form here", name_, source.id.name));
 }
 
+namespace {
+
+// The launches of one profile() on this thread, told to the subscriber when the clock has stopped.
+// They may be nested and belong to several clients.
+class LaunchTally {
+ public:
+  explicit LaunchTally(const Client* client) : client_(client), outer_(innermost) {
+    innermost = this;
+  }
+  ~LaunchTally() { innermost = outer_; }
+  LaunchTally(const LaunchTally&) = delete;
+  LaunchTally& operator=(const LaunchTally&) = delete;
+
+  static LaunchTally* of(const Client* client) {
+    return innermost != nullptr && innermost->client_ == client ? innermost : nullptr;
+  }
+
+  // Where launches of this kernel are counted; null when there are more kernels than are kept
+  // apart, and this launch is to be told of by itself.
+  std::uint64_t* count_of(const Kernel* kernel) {
+    for (int i = 0; i < used_; ++i) {
+      if (kernels_[i] == kernel) return &counts_[i];
+    }
+    if (used_ == kMost) return nullptr;
+    kernels_[used_] = kernel;
+    return &counts_[used_++];
+  }
+
+  void report(Subscriber& subscriber, double begin_s) const {
+    const double end_s = steady_now_s();
+    for (int i = 0; i < used_; ++i) {
+      if (counts_[i] == 0) continue;
+      subscriber.on_span(
+          {"launch", kernels_[i]->id().name, client_->name(), begin_s, end_s, counts_[i]});
+    }
+  }
+
+ private:
+  static constexpr int kMost = 8;  // a candidate is one kernel, or a few
+  static thread_local LaunchTally* innermost;
+
+  const Client* client_;
+  LaunchTally* outer_;
+  int used_ = 0;
+  const Kernel* kernels_[kMost] = {};
+  std::uint64_t counts_[kMost] = {};
+};
+
+thread_local LaunchTally* LaunchTally::innermost = nullptr;
+
+}  // namespace
+
+Result<double> Client::profile(Stream stream, FunctionRef<Status()> body, int repeats) {
+  if (subscriber() == nullptr) return do_profile(stream, body, repeats);
+  const LaunchTally tally(this);
+  const double begin_s = steady_now_s();
+  auto seconds = do_profile(stream, body, repeats);
+  if (Subscriber* const subscriber = this->subscriber()) tally.report(*subscriber, begin_s);
+  return seconds;
+}
+
 Status Client::observed_launch(Stream stream, const Launch& launch) {
   if (launch.kernel == nullptr) {
     return fail(ErrorKind::launch_failed, name_ + ": a launch without a kernel");
+  }
+  if (LaunchTally* const tally = LaunchTally::of(this)) {
+    if (std::uint64_t* const count = tally->count_of(launch.kernel)) {
+      Status status = do_launch(stream, launch);
+      if (status) ++*count;
+      return status;
+    }
   }
   const double begin_s = steady_now_s();
   Status status = do_launch(stream, launch);

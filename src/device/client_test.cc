@@ -36,7 +36,12 @@ struct PlainClient : Client {
   Status wait(const Event&) override { return {}; }
   Status wait(Stream, const Event&) override { return {}; }
   Result<double> elapsed_s(const Event&, const Event&) override { return 0.0; }
-  Result<double> profile(Stream, FunctionRef<Status()>, int) override { return 0.0; }
+  Result<double> do_profile(Stream, FunctionRef<Status()> body, int repeats) override {
+    for (int i = 0; i < repeats; ++i) {
+      if (Status done = body(); !done) return std::unexpected(done.error());
+    }
+    return 1.0;
+  }
   double now_s() const override { return 0; }
   Result<ProbeKernel> probe_kernel(ProbeKind, DType) override {
     return fail(ErrorKind::unsupported, "no probes");
@@ -438,6 +443,42 @@ TEST(SpansTest, TheSubscriberMayGoDuringALaunch) {
   Launch launch;
   launch.kernel = kernel->get();
   EXPECT_TRUE(client.launch({}, launch));
+}
+
+TEST(SpansTest, LaunchesThatAreTimedAreToldOfAfterwards) {
+  PlainClient client;
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  // More kernels than one report keeps apart: all launches count all the same.
+  for (int i = 0; i < 20; ++i) kernels.push_back(*client.compile(source_of(std::to_string(i))));
+  struct Spans : Subscriber {
+    void on_span(const Span& span) override {
+      counts[std::string(span.name)] += span.count;
+      ++told;
+    }
+    std::map<std::string, std::uint64_t> counts;
+    int told = 0;
+  } spans;
+  client.set_subscriber(&spans);
+  int told_meanwhile = 0;
+  const auto body = [&]() -> Status {
+    for (const auto& kernel : kernels) {
+      Launch launch;
+      launch.kernel = kernel.get();
+      if (Status done = client.launch({}, launch); !done) return done;
+    }
+    if (told_meanwhile == 0) told_meanwhile = spans.told;
+    return {};
+  };
+  ASSERT_TRUE(client.profile({}, body, 5));
+  EXPECT_EQ(spans.counts.size(), 20u);
+  for (const auto& [name, count] : spans.counts) EXPECT_EQ(count, 5u) << name;
+  EXPECT_LT(told_meanwhile, 20);
+
+  // A launch that is refused is none.
+  spans.counts.clear();
+  client.on_launch = [] { return fail(ErrorKind::launch_failed, "refused"); };
+  EXPECT_FALSE(client.profile({}, body, 5));
+  EXPECT_EQ(spans.counts.size(), 0u);
 }
 
 TEST(ExclusiveTest, IsRecursiveAndExcludesOthers) {

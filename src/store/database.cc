@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -42,7 +43,7 @@ constexpr const char* kTexts[] = {
 bool is_log_fault(int code) {
   switch (code) {
     case SQLITE_PROTOCOL:
-    case SQLITE_CANTOPEN:  // the shared memory; when it is the file itself, all ways will fail
+    case SQLITE_CANTOPEN:  // of the log or the shared memory: the file itself is open
     case SQLITE_IOERR_SHMOPEN:
     case SQLITE_IOERR_SHMSIZE:
     case SQLITE_IOERR_SHMLOCK:
@@ -203,7 +204,13 @@ Outcome<std::unique_ptr<Database>> Database::open(const std::filesystem::path& f
   const int code = sqlite3_open_v2(name.c_str(), &database->handle_, flags, layer);
   if (!database->handle_) return std::unexpected(Faulted{Fault::unusable, "out of memory"});
   sqlite3_extended_result_codes(database->handle_, 1);
-  if (code != SQLITE_OK) return std::unexpected(database->faulted(code));
+  if (code != SQLITE_OK) {
+    Faulted fault = database->faulted(code);
+    // It is the file itself that cannot be opened, not yet what SQLite puts beside it.
+    const bool gone = sqlite3_system_errno(database->handle_) == ENOENT;
+    fault.fault = gone && access != Access::create ? Fault::moved : Fault::unusable;
+    return std::unexpected(std::move(fault));
+  }
 
   // The file may come from anywhere: nothing stored in it may act on its own.
   sqlite3_limit(database->handle_, SQLITE_LIMIT_LENGTH, 2 * int(kLargestValue));

@@ -59,7 +59,7 @@ TEST_F(Processes, AllMakeTheFileAtOnce) {
       children.push_back(start([&] {
         auto environment = open();
         EXPECT_TRUE(environment->put(ns_, std::to_string(p), "1"));
-        EXPECT_EQ(environment->state().waiting, 0u);
+        EXPECT_EQ(environment->state().waiting, 0u) << environment->state().why;
         EXPECT_EQ(warnings_.count(), 0u) << testing::PrintToString(warnings_);
       }));
     }
@@ -79,7 +79,7 @@ TEST_F(Processes, AllHealTheFileAtOnce) {
       children.push_back(start([&] {
         auto environment = open();
         EXPECT_TRUE(environment->put(ns_, std::to_string(p), "1"));
-        EXPECT_EQ(environment->state().waiting, 0u);
+        EXPECT_EQ(environment->state().waiting, 0u) << environment->state().why;
         EXPECT_LE(warnings_.count(), 1u) << testing::PrintToString(warnings_);
       }));
     }

@@ -168,7 +168,7 @@ Result<double> CpuClient::elapsed_s(const Event& from, const Event& to) {
   return end->at_s - begin->at_s;
 }
 
-Result<double> CpuClient::profile(Stream, FunctionRef<Status()> body, int repeats) {
+Result<double> CpuClient::do_profile(Stream, FunctionRef<Status()> body, int repeats) {
   const double start = steady_now_s();
   for (int i = 0; i < repeats; ++i) {
     if (Status done = body(); !done) return std::unexpected(std::move(done.error()));

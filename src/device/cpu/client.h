@@ -44,12 +44,12 @@ class CpuClient final : public Client {
   Status wait(const Event&) override { return {}; }
   Status wait(Stream, const Event&) override { return {}; }
   Result<double> elapsed_s(const Event& from, const Event& to) override;
-  Result<double> profile(Stream, FunctionRef<Status()> body, int repeats) override;
   double now_s() const override;
   Result<ProbeKernel> probe_kernel(ProbeKind kind, DType dtype) override;
 
  protected:
   Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) override;
+  Result<double> do_profile(Stream, FunctionRef<Status()> body, int repeats) override;
   Status do_launch(Stream stream, const Launch& launch) override;
   Result<Built> do_build(const KernelSource& source) override;
 

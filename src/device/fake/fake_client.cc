@@ -457,7 +457,7 @@ Result<double> FakeClient::elapsed_s(const Event& from, const Event& to) {
   return quantised(end->at_s - begin->at_s);
 }
 
-Result<double> FakeClient::profile(Stream stream, FunctionRef<Status()> body, int repeats) {
+Result<double> FakeClient::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
   if (repeats < 1) {
     return fail(ErrorKind::invalid_argument,
                 fmt::format("{}: cannot profile {} repeats", name(), repeats));

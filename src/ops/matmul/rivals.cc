@@ -292,8 +292,8 @@ Result<Rival> load_rival(std::string_view name, int threads) {
                                   [&](const Known& rival) { return rival.name == name; });
   if (known == known_rivals().end()) {
     return fail(ErrorKind::invalid_argument,
-                fmt::format("unknown library {}{}; there are {}", in_quotes(name),
-                            did_you_mean(name, rival_names()), list_in_quotes(rival_names())));
+                fmt::format("unknown library {}; there are {}{}", in_quotes(name),
+                            list_in_quotes(rival_names()), did_you_mean(name, rival_names())));
   }
   const auto library = Library::load(*known);
   if (!library) return std::unexpected(library.error());

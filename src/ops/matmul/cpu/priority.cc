@@ -56,7 +56,8 @@ int tile_priority(const MatmulKey& key) {
 
 int tile_spare_priority(const MatmulKey& key) {
   if (is_vector(key)) return kThird;
-  return key.scale == MatmulScale::small ? kFirst : std::min(kSecond, tile_priority(key));
+  if (key.scale == MatmulScale::small && !may_be_skinny(key)) return kFirst;
+  return std::min(kSecond, tile_priority(key));
 }
 
 int packed_priority(const MatmulKey& key) {

@@ -48,7 +48,7 @@ TEST(Priority, FirstRoundsAreShort) {
             continue;
           const auto round = first_round(key_of(m, n, k), isa);
           EXPECT_GE(round.size(), 1u) << m << " " << n << " " << k;
-          EXPECT_LE(round.size(), 10u) << m << " " << n << " " << k;
+          EXPECT_LE(round.size(), 8u) << m << " " << n << " " << k;
         }
       }
     }
