@@ -1,6 +1,7 @@
 // Keys: what two problems must share to share a winner.
 //
-// A key is a plain struct with one declaration that lists its fields:
+// A key is a plain struct (not one inside of a function) with one declaration that lists its
+// fields:
 //
 //   struct SoftmaxKey {
 //     std::int64_t rows, cols;

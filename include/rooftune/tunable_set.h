@@ -151,7 +151,8 @@ class TunableSet {
     return candidates_[i]->run_(args, stream);
   }
   Status prepare(std::size_t i) const {
-    return candidates_[i]->prepare_ ? candidates_[i]->prepare_() : Status{};
+    if (candidates_[i]->prepare_) return candidates_[i]->prepare_();
+    return {};
   }
   // (group priority, inner priority) pairs of a candidate for a key.
   std::vector<std::pair<int, int>> memberships(std::size_t i, const K& key) const {
