@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "ops/matmul/cpu/batch.h"
@@ -36,26 +37,11 @@ Range reach(const GemmArgs& gemm, std::int64_t rows, std::int64_t cols, std::int
   return {low, high - low + 1};
 }
 
-// Memory for a range, aligned as the original is within a cache line: alignment decides speed.
 struct Place {
   Buffer buffer;
   std::byte* begin = nullptr;  // of the range
   std::uint64_t bytes = 0;
 };
-
-Result<Place> make_place(Client& client, const Range& range, const void* original, DType dtype) {
-  constexpr std::uint64_t kLine = 64;
-  Place place;
-  place.bytes =
-      static_cast<std::uint64_t>(range.elements) * static_cast<std::uint64_t>(size_of(dtype));
-  auto buffer = client.allocate(place.bytes + kLine);
-  if (!buffer) return std::unexpected(buffer.error());
-  place.buffer = *std::move(buffer);
-  const auto first = reinterpret_cast<std::uintptr_t>(original) +
-                     static_cast<std::uintptr_t>(range.lowest * size_of(dtype));
-  place.begin = static_cast<std::byte*>(place.buffer.address()) + first % kLine;
-  return place;
-}
 
 void* first_element(const Place& place, const Range& range, DType dtype) {
   return place.begin - range.lowest * size_of(dtype);
@@ -91,12 +77,13 @@ std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, Word want
 
 class MatmulTrial final : public Trial<GemmArgs> {
  public:
-  MatmulTrial(Client& client, const GemmArgs& args) : client_(client), args_(args) {}
+  MatmulTrial(Client& client, const GemmArgs& args, std::uint64_t most_bytes)
+      : client_(client), args_(args), most_bytes_(most_bytes) {}
 
   Status make(Stream stream) {
     const DType dtype = args_.dtype;
     out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
-    auto out = make_place(client_, out_range_, args_.c, dtype);
+    auto out = make_place(out_range_, args_.c);
     if (!out) return std::unexpected(out.error());
     out_ = *std::move(out);
     args_.c = first_element(out_, out_range_, dtype);
@@ -108,7 +95,7 @@ class MatmulTrial final : public Trial<GemmArgs> {
     const Range b = reach(args_, args_.k, args_.n, args_.b_row, args_.b_col, args_.b_batch);
     for (const auto& [range, operand, place, seed] :
          {std::tuple{&a, &args_.a, &a_, 1u}, {&b, &args_.b, &b_, 2u}}) {
-      auto made = make_place(client_, *range, *operand, dtype);
+      auto made = make_place(*range, *operand);
       if (!made) return std::unexpected(made.error());
       *place = *std::move(made);
       fill_random(dtype, place->begin, place->bytes, seed);
@@ -157,6 +144,27 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
  private:
+  // Memory for a range, aligned as the original is within a cache line: alignment decides speed.
+  Result<Place> make_place(const Range& range, const void* original) {
+    constexpr std::uint64_t kLine = 64;
+    const int size = size_of(args_.dtype);
+    Place place;
+    place.bytes = static_cast<std::uint64_t>(range.elements) * static_cast<std::uint64_t>(size);
+    const std::uint64_t needed = scratch_bytes() + place.bytes + kLine;
+    if (needed > most_bytes_) {
+      return fail(ErrorKind::out_of_memory,
+                  "measuring needs " + std::to_string(needed) +
+                      " bytes, more than autotune.memory_bytes = " + std::to_string(most_bytes_));
+    }
+    auto buffer = client_.allocate(place.bytes + kLine);
+    if (!buffer) return std::unexpected(buffer.error());
+    place.buffer = *std::move(buffer);
+    const auto first = reinterpret_cast<std::uintptr_t>(original) +
+                       static_cast<std::uintptr_t>(range.lowest * size);
+    place.begin = static_cast<std::byte*>(place.buffer.address()) + first % kLine;
+    return place;
+  }
+
   Status make_check() {
     auto made = ProductCheck::make(args_);
     if (!made) return std::unexpected(made.error());
@@ -188,6 +196,7 @@ class MatmulTrial final : public Trial<GemmArgs> {
 
   Client& client_;
   GemmArgs args_;
+  const std::uint64_t most_bytes_;
   Range out_range_;
   Place out_, a_, b_;
   bool random_operands_ = false;
@@ -197,8 +206,9 @@ class MatmulTrial final : public Trial<GemmArgs> {
 }  // namespace
 
 Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const GemmArgs& args,
-                                                           Stream stream) {
-  auto trial = std::make_unique<MatmulTrial>(client, args);
+                                                           Stream stream,
+                                                           std::uint64_t most_bytes) {
+  auto trial = std::make_unique<MatmulTrial>(client, args, most_bytes);
   if (Status made = trial->make(stream); !made) return std::unexpected(made.error());
   return trial;
 }

@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_TRIAL_H_
 #define ROOFTUNE_OPS_MATMUL_TRIAL_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "ops/matmul/cpu/gemm_args.h"
@@ -11,9 +12,10 @@ namespace rooftune {
 
 // For devices whose memory the host can read. Operands that cannot tell right from wrong (zeros,
 // constants, NaN, Inf, values near overflow) are replaced by random ones of the same layout.
-// Errors: out_of_memory.
+// Errors: out_of_memory, also when the operands that are made would take more than `most_bytes`: an
+// output with far strides reaches over any amount of memory.
 Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const GemmArgs& args,
-                                                           Stream stream);
+                                                           Stream stream, std::uint64_t most_bytes);
 
 }  // namespace rooftune
 

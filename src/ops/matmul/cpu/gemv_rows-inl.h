@@ -14,23 +14,30 @@ KernelOutcome gemv_rows(const void* raw, CpuContext& context) {
   const MatVec<T> first = mat_vec_of<T>(args, 0);
   const Team team = team_for(work(args), context);
   const Index parts = mat_vec_parts(args, first.rows, 4, 4, team);
+  const bool copy = first.x_step != 1;
+  const Index group = copy ? batch_group(args.batch, first.terms) : args.batch;
   T* copies = nullptr;  // of x, one a product
-  if (first.x_step != 1) {
+  if (copy) {
     copies = reinterpret_cast<T*>(
-        context.scratch(static_cast<std::size_t>(args.batch * first.terms) * sizeof(T)));
+        context.scratch(static_cast<std::size_t>(group * first.terms) * sizeof(T)));
     if (copies == nullptr) return KernelOutcome::out_of_memory;
-    team.run(args.batch, [&](Index batch, int) {
-      unit_vector(mat_vec_of<T>(args, batch), copies + batch * first.terms);
+  }
+  for (Index batch0 = 0; batch0 < args.batch; batch0 += group) {
+    const Index batches = lesser(group, args.batch - batch0);
+    if (copy) {
+      team.run(batches, [&](Index batch, int) {
+        unit_vector(mat_vec_of<T>(args, batch0 + batch), copies + batch * first.terms);
+      });
+    }
+    team.run(batches * parts, [&](Index task, int) {
+      const Index batch = task / parts;
+      MatVec<T> v = mat_vec_of<T>(args, batch0 + batch);
+      if (copy) v.x = copies + batch * v.terms;
+      const Index i = part_begin(v.rows, parts, task % parts);
+      const Index rows = part_begin(v.rows, parts, task % parts + 1) - i;
+      mat_vec_by_rows<S>(part_of(v, i, rows, 0, v.terms));
     });
   }
-  team.run(args.batch * parts, [&](Index task, int) {
-    const Index batch = task / parts;
-    MatVec<T> v = mat_vec_of<T>(args, batch);
-    if (copies != nullptr) v.x = copies + batch * v.terms;
-    const Index i = part_begin(v.rows, parts, task % parts);
-    const Index rows = part_begin(v.rows, parts, task % parts + 1) - i;
-    mat_vec_by_rows<S>(part_of(v, i, rows, 0, v.terms));
-  });
   return KernelOutcome::done;
 }
 

@@ -202,11 +202,6 @@ void write(T* p, T value) {
   std::memcpy(p, &value, sizeof(T));
 }
 
-template <class T>
-struct Offsets {
-  std::int64_t a = 0, b = 0, c = 0;
-};
-
 // Calls visit(offset of a, of b, of c) for each product of the batch.
 template <class Visit>
 void each_product(const GemmArgs& args, Visit&& visit) {

@@ -152,6 +152,13 @@ inline Team team_for(double multiply_adds, CpuContext& context) {
   return {multiply_adds < 2 * kWorthThreads || context.threads() == 1 ? nullptr : &context};
 }
 
+// Batches are walked in groups when each product needs `each` elements of scratch memory: what a
+// launch asks for is kept by its thread, so it must not grow with the batch.
+inline Index batch_group(Index batch, Index each) {
+  constexpr Index kMostElements = Index{1} << 22;
+  return greater(1, lesser(batch, kMostElements / greater(each, 1)));
+}
+
 inline double work(const GemmArgs& args) {
   return static_cast<double>(args.m) * static_cast<double>(args.n) * static_cast<double>(args.k) *
          static_cast<double>(args.batch);

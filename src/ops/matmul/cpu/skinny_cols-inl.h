@@ -25,19 +25,11 @@ KernelOutcome skinny_cols(const void* raw, CpuContext& context) {
   const Team team = team_for(work(args), context);
   // The vectors are copied, term after term: read where they lie, a stride that is a power of two
   // would put all of them into one set of the first-level cache.
+  const Index group = batch_group(args.batch, first.m * first.k);
   T* const copies = reinterpret_cast<T*>(
-      context.scratch(static_cast<std::size_t>(args.batch * first.m * first.k) * sizeof(T)));
+      context.scratch(static_cast<std::size_t>(group * first.m * first.k) * sizeof(T)));
   if (copies == nullptr) return KernelOutcome::out_of_memory;
   const Index copy_parts = ceil_div(first.k, 1024);
-  team.run(args.batch * copy_parts, [&](Index task, int) {
-    const Index batch = task / copy_parts;
-    const Product<T> p = with_few_rows(product_of<T>(args, batch));
-    const Index end = part_begin(p.k, copy_parts, task % copy_parts + 1);
-    T* to = copies + batch * p.m * p.k;
-    for (Index q = part_begin(p.k, copy_parts, task % copy_parts); q < end; ++q) {
-      for (Index i = 0; i < p.m; ++i) to[q * p.m + i] = load_one(p.a + i * p.a_row + q * p.a_col);
-    }
-  });
   const Index strip = kShape.vectors * Simd<T>::kWidth;
   const Index strips = ceil_div(first.n, strip);
   const Index parts =
@@ -47,16 +39,28 @@ KernelOutcome skinny_cols(const void* raw, CpuContext& context) {
                    ceil_div(lesser(4 * Index{team.threads()},
                                    static_cast<Index>(work(args) / kWorthThreads) + 1),
                             args.batch));
-  team.run(args.batch * parts, [&](Index task, int) {
-    const Index batch = task / parts;
-    Product<T> p = with_few_rows(product_of<T>(args, batch));
-    p.a = copies + batch * p.m * p.k;
-    p.a_row = 1;
-    p.a_col = p.m;
-    const Index j = part_begin(strips, parts, task % parts) * strip;
-    const Index end = lesser(p.n, part_begin(strips, parts, task % parts + 1) * strip);
-    multiply_in_place<Table>(part_of(p, 0, p.m, j, end - j, 0, p.k), kShape);
-  });
+  for (Index batch0 = 0; batch0 < args.batch; batch0 += group) {
+    const Index batches = lesser(group, args.batch - batch0);
+    team.run(batches * copy_parts, [&](Index task, int) {
+      const Index batch = task / copy_parts;
+      const Product<T> p = with_few_rows(product_of<T>(args, batch0 + batch));
+      const Index end = part_begin(p.k, copy_parts, task % copy_parts + 1);
+      T* to = copies + batch * p.m * p.k;
+      for (Index q = part_begin(p.k, copy_parts, task % copy_parts); q < end; ++q) {
+        for (Index i = 0; i < p.m; ++i) to[q * p.m + i] = load_one(p.a + i * p.a_row + q * p.a_col);
+      }
+    });
+    team.run(batches * parts, [&](Index task, int) {
+      const Index batch = task / parts;
+      Product<T> p = with_few_rows(product_of<T>(args, batch0 + batch));
+      p.a = copies + batch * p.m * p.k;
+      p.a_row = 1;
+      p.a_col = p.m;
+      const Index j = part_begin(strips, parts, task % parts) * strip;
+      const Index end = lesser(p.n, part_begin(strips, parts, task % parts + 1) * strip);
+      multiply_in_place<Table>(part_of(p, 0, p.m, j, end - j, 0, p.k), kShape);
+    });
+  }
   return KernelOutcome::done;
 }
 

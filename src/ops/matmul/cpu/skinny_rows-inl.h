@@ -118,17 +118,12 @@ KernelOutcome skinny_rows(const void* raw, CpuContext& context) {
   // An odd number of cache lines between the vectors: powers of two would share a few cache sets.
   const Index x_row =
       copy ? (ceil_div(first.k, Index{64 / sizeof(T)}) | 1) * Index{64 / sizeof(T)} : first.b_col;
+  const Index group = copy ? batch_group(args.batch, first.n * x_row) : args.batch;
   T* copies = nullptr;
   if (copy) {
     copies = reinterpret_cast<T*>(
-        context.scratch(static_cast<std::size_t>(args.batch * first.n * x_row) * sizeof(T)));
+        context.scratch(static_cast<std::size_t>(group * first.n * x_row) * sizeof(T)));
     if (copies == nullptr) return KernelOutcome::out_of_memory;
-    team.run(args.batch * first.n, [&](Index task, int) {
-      const Product<T> p = with_few_columns(product_of<T>(args, task / first.n));
-      const T* from = p.b + task % first.n * p.b_col;
-      T* to = copies + task * x_row;
-      for (Index q = 0; q < p.k; ++q) to[q] = load_one(from + q * p.b_row);
-    });
   }
   const Index blocks = ceil_div(first.m, kRows);
   const Index parts =
@@ -136,17 +131,28 @@ KernelOutcome skinny_rows(const void* raw, CpuContext& context) {
           ? 1
           : lesser(blocks, lesser(16 * Index{team.threads()},
                                   static_cast<Index>(work(args) / kWorthThreads) + 1));
-  team.run(args.batch * parts, [&](Index task, int) {
-    const Index batch = task / parts;
-    const Product<T> p = with_few_columns(product_of<T>(args, batch));
-    const T* x = copy ? copies + batch * p.n * x_row : p.b;
-    const Index end = lesser(p.m, part_begin(blocks, parts, task % parts + 1) * kRows);
-    Index i = part_begin(blocks, parts, task % parts) * kRows;
-    for (; i + kRows <= end; i += kRows) {
-      skinny_row_block<S, kRows>(part_of(p, i, kRows, 0, p.n, 0, p.k), x, x_row);
+  for (Index batch0 = 0; batch0 < args.batch; batch0 += group) {
+    const Index batches = lesser(group, args.batch - batch0);
+    if (copy) {
+      team.run(batches * first.n, [&](Index task, int) {
+        const Product<T> p = with_few_columns(product_of<T>(args, batch0 + task / first.n));
+        const T* from = p.b + task % first.n * p.b_col;
+        T* to = copies + task * x_row;
+        for (Index q = 0; q < p.k; ++q) to[q] = load_one(from + q * p.b_row);
+      });
     }
-    for (; i < end; ++i) skinny_row_block<S, 1>(part_of(p, i, 1, 0, p.n, 0, p.k), x, x_row);
-  });
+    team.run(batches * parts, [&](Index task, int) {
+      const Index batch = task / parts;
+      const Product<T> p = with_few_columns(product_of<T>(args, batch0 + batch));
+      const T* x = copy ? copies + batch * p.n * x_row : p.b;
+      const Index end = lesser(p.m, part_begin(blocks, parts, task % parts + 1) * kRows);
+      Index i = part_begin(blocks, parts, task % parts) * kRows;
+      for (; i + kRows <= end; i += kRows) {
+        skinny_row_block<S, kRows>(part_of(p, i, kRows, 0, p.n, 0, p.k), x, x_row);
+      }
+      for (; i < end; ++i) skinny_row_block<S, 1>(part_of(p, i, 1, 0, p.n, 0, p.k), x, x_row);
+    });
+  }
   return KernelOutcome::done;
 }
 
