@@ -19,10 +19,21 @@ class FunctionRef<R(Args...)> {
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> &&
            std::is_invocable_r_v<R, F&, Args...>)
       FunctionRef(F&& callable)  // NOLINT(google-explicit-constructor): an argument type
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
-        call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
-        }) {}
+  {
+    using Callable = std::remove_reference_t<F>;
+    if constexpr (std::is_function_v<Callable>) {
+      object_ = reinterpret_cast<void*>(&callable);
+    } else {
+      object_ = const_cast<void*>(static_cast<const void*>(std::addressof(callable)));
+    }
+    call_ = [](void* object, Args... args) -> R {
+      if constexpr (std::is_function_v<Callable>) {
+        return reinterpret_cast<Callable*>(object)(std::forward<Args>(args)...);
+      } else {
+        return (*static_cast<Callable*>(object))(std::forward<Args>(args)...);
+      }
+    };
+  }
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 

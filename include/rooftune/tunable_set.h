@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -106,8 +107,8 @@ class Candidate {
 template <class K, class Args>
 class TunableSet {
  public:
-  using MakeTrial =
-      std::function<Result<std::unique_ptr<Trial<Args>>>(const K&, const Args&, Stream)>;
+  using MakeTrial = std::function<Result<std::unique_ptr<Trial<Args>>>(
+      const K&, const Args&, Stream, std::uint64_t most_bytes)>;
 
   explicit TunableSet(Client& client) : client_(&client) {}
   Client& client() const { return *client_; }
@@ -123,9 +124,18 @@ class TunableSet {
     groups_.emplace_back(std::move(name), std::move(priority));
     return *this;
   }
-  // How inputs for measuring are made. Without it nothing can be measured and the fallback runs.
-  TunableSet& inputs(MakeTrial make) {
-    make_trial_ = std::move(make);
+  // How inputs for measuring are made: make(key, args, stream), or make(key, args, stream,
+  // most_bytes) for a problem of which measuring may take much memory. That one gives out_of_memory
+  // before it takes more than most_bytes (autotune.memory_bytes). Without it nothing can be
+  // measured and the fallback runs.
+  template <class Make>
+  TunableSet& inputs(Make make) {
+    if constexpr (std::is_invocable_v<Make&, const K&, const Args&, Stream, std::uint64_t>) {
+      make_trial_ = std::move(make);
+    } else {
+      make_trial_ = [make = std::move(make)](const K& key, const Args& args, Stream stream,
+                                             std::uint64_t) { return make(key, args, stream); };
+    }
     return *this;
   }
   // The roofline of a problem; without it a search never ends early.
@@ -166,12 +176,12 @@ class TunableSet {
     }
     return pairs;
   }
-  Result<std::unique_ptr<Trial<Args>>> make_trial(const K& key, const Args& args,
-                                                  Stream stream) const {
+  Result<std::unique_ptr<Trial<Args>>> make_trial(const K& key, const Args& args, Stream stream,
+                                                  std::uint64_t most_bytes) const {
     if (!make_trial_) {
       return fail(ErrorKind::unsupported, "the operation has no input generator");
     }
-    return make_trial_(key, args, stream);
+    return make_trial_(key, args, stream, most_bytes);
   }
   std::optional<Work> work(const K& key, const Args& args) const {
     return work_ ? work_(key, args) : std::nullopt;

@@ -89,7 +89,8 @@ class TunerBase {
 template <class K, class Args>
 class Tuner final : public TunerBase {
  public:
-  Tuner(TuneContext& context, std::string name, std::function<void(TunableSet<K, Args>&)> describe)
+  Tuner(TuneContext& context, std::string name,
+        const std::function<void(TunableSet<K, Args>&)>& describe)
       : context_(context), name_(std::move(name)), set_(context.client()) {
     describe(set_);
   }

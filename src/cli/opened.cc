@@ -62,7 +62,9 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
   if (common.environment) settings.environment = *common.environment;
   if (common.threads) settings.threads = *common.threads;
   if (common.isa) settings.isa = *common.isa;
-  if (common.level) settings.autotune.level = *parse_level(*common.level);
+  if (common.level) {
+    settings.autotune.level = parse_level(*common.level).value_or(settings.autotune.level);
+  }
   if (Status valid = validate(settings); !valid) return stop(valid.error());
   return settings;
 }

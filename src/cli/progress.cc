@@ -39,7 +39,7 @@ Progress::Progress(std::string what, std::size_t total)
       total_(total),
       terminal_(errors_go_to_terminal()),
       start_s_(steady_now_s()),
-      thread_([this](std::stop_token stop) { run(stop); }) {}
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Progress::~Progress() {
   thread_.request_stop();
@@ -59,7 +59,7 @@ void Progress::aside(FunctionRef<void()> print) {
   print();
 }
 
-void Progress::run(std::stop_token stop) {
+void Progress::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, terminal_ ? std::chrono::milliseconds(kRedraw) : kLineEvery,

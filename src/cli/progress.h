@@ -27,7 +27,7 @@ class Progress {
   void aside(FunctionRef<void()> print);
 
  private:
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
   void draw();
   void erase();
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <thread>
 
+#include "base/temp_folder_for_test.h"
 #include "rooftune/rooftune.h"
 #include "rooftune/tuner.h"
 
@@ -26,15 +26,6 @@ using ::testing::HasSubstr;
 
 class SessionTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rooftune-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   std::unique_ptr<Session> open(const std::string& device = "cpu",
                                 const std::string& environment = "local") {
     auto session = Session::open({.device = device,
@@ -46,7 +37,8 @@ class SessionTest : public ::testing::Test {
     return session ? *std::move(session) : nullptr;
   }
 
-  std::filesystem::path folder_;
+  TempFolder temp_;
+  const std::filesystem::path& folder_ = temp_.path();
   std::string warnings_;
 };
 

@@ -21,10 +21,8 @@ class Backoff {
   bool pause(std::unique_lock<std::mutex>& lock) {
     const auto left = deadline_ - Clock::now();
     if (left <= Clock::duration::zero()) return false;
-    static thread_local std::minstd_rand random{
-        static_cast<unsigned>(Clock::now().time_since_epoch().count() ^ getpid())};
     const std::chrono::microseconds wait{
-        std::uniform_int_distribution<int>(longest_us_ / 2, longest_us_)(random)};
+        std::uniform_int_distribution<int>(longest_us_ / 2, longest_us_)(random_)};
     longest_us_ = std::min(2 * longest_us_, 32'000);  // several commits of a slow disk
     lock.unlock();
     std::this_thread::sleep_for(std::min<Clock::duration>(wait, left));
@@ -36,6 +34,8 @@ class Backoff {
   using Clock = std::chrono::steady_clock;
 
   Clock::time_point deadline_;
+  std::minstd_rand random_{
+      static_cast<unsigned>(Clock::now().time_since_epoch().count() ^ getpid())};
   int longest_us_ = 500;  // less than one commit on a fast disk
 };
 

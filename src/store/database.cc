@@ -221,12 +221,12 @@ Outcome<std::unique_ptr<Database>> Database::open(const std::filesystem::path& f
   auto done = database->execute("PRAGMA cell_size_check = ON");
   if (done && alone) done = database->execute("PRAGMA locking_mode = EXCLUSIVE");
   bool empty = false;
-  if (done) done = database->identify(empty);
+  if (done) done = database->identify_at_once(empty);
   if (!done && done.error().fault == Fault::no_log && writes && journal == Journal::rollback) {
     // A file that was left with a log can be converted without shared memory, but only alone.
     alone = true;
     done = database->execute("PRAGMA locking_mode = EXCLUSIVE");
-    if (done) done = database->identify(empty);
+    if (done) done = database->identify_at_once(empty);
   }
   if (done && !writes && empty) {
     return std::unexpected(Faulted{Fault::unusable, "the file is empty and cannot be written"});
@@ -286,6 +286,15 @@ Outcome<void> Database::identify(bool& empty) {
         Faulted{Fault::damaged, fmt::format("its schema number {} never existed", *version)});
   }
   return {};
+}
+
+// From one snapshot: another process may be making the table between two reads.
+Outcome<void> Database::identify_at_once(bool& empty) {
+  auto done = execute("BEGIN");
+  if (!done) return done;
+  done = identify(empty);
+  const auto ended = execute("ROLLBACK");
+  return done ? ended : done;
 }
 
 Outcome<void> Database::create_table() {

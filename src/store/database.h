@@ -129,6 +129,7 @@ class Database {
 
   Database() = default;
   Outcome<void> identify(bool& empty);
+  Outcome<void> identify_at_once(bool& empty);
   Outcome<void> create_table();
   Outcome<void> choose_journal(Journal journal);
   Outcome<void> share();

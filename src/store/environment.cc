@@ -27,8 +27,8 @@ constexpr std::size_t kLongestKey = std::size_t(1) << 20;
 
 // How often one call starts over because the file under its name became another one.
 constexpr int kMostRestarts = 8;
-// After a lock outlasted a whole busy_timeout, calls wait this part of it until one succeeds, and
-// reads do not even try more often than once in kLockedPause.
+// After a lock outlasted a whole busy_timeout, writes wait this part of it until one succeeds;
+// reads do not wait, and try to open a file that is not open once in kLockedPause.
 constexpr int kLockedShare = 50;
 constexpr milliseconds kLockedPause{1000};
 
@@ -84,12 +84,12 @@ class Environment::Core : public ForkGuard {
       : options_(std::move(options)),
         opener_(options_.path, options_.vfs, options_.busy_timeout,
                 [this](std::string_view kind, const std::string& text) { warn(kind, text); }) {
+    enroll();
     if (!options_.use_disk || options_.path.empty()) {
       settled_ = true;
       state_.why = options_.use_disk ? "no file is named" : "disk use is switched off";
       return;
     }
-    enroll();
     Turn turn(*this);
     Backoff backoff(options_.busy_timeout);
     attach(turn, backoff);
@@ -99,13 +99,22 @@ class Environment::Core : public ForkGuard {
     leave();
     Turn turn(*this);
     if (!overlay_.empty() && state_.mode != EnvironmentMode::read_only) flush(turn);
+    if (!database_) return;
+    const FolderLock lock(opener_.path().parent_path(), FolderLock::shared, patience());
+    database_.reset();
   }
 
   void before_fork() override {
     mutex_.lock();
     if (database_) detach();
   }
-  void after_fork() override { mutex_.unlock(); }
+  void after_fork(ForkSide side) override {
+    // What waits for the file is the parent's to write. Written by the child as well, later, it
+    // would replace what the parent has put in the meantime.
+    const bool waits = !settled_ && state_.mode != EnvironmentMode::read_only;
+    if (side == ForkSide::child && waits) overlay_.clear();
+    mutex_.unlock();
+  }
 
   std::optional<std::string> get(std::string_view ns, std::string_view key) {
     Turn turn(*this);
@@ -267,7 +276,7 @@ class Environment::Core : public ForkGuard {
 
   // Memory only, for the rest of this process.
   void settle(std::string why) {
-    database_.reset();
+    if (database_) detach();
     settled_ = true;
     state_.mode = EnvironmentMode::memory;
     state_.schema_version = 0;
@@ -328,9 +337,18 @@ class Environment::Core : public ForkGuard {
     return database_ != nullptr;
   }
 
-  // A connection that only reads does not notice what happens to the file.
-  bool out_of_date() const {
-    return database_->writable() ? database_->moved() : stamp_ != stamp_of(opener_.path());
+  // Fault::moved: another file lies under the name, or the file is not as it was when it was read.
+  Outcome<void> attempt(bool fresh, FunctionRef<Outcome<void>(Database&)> work) {
+    const FolderLock lock(opener_.path().parent_path(), FolderLock::shared, patience());
+    const std::unexpected<Faulted> moved(Faulted{Fault::moved, "it was moved or changed"});
+    const bool writable = database_->writable();
+    // A connection that only reads does not notice what happens to the file.
+    if (!writable && !fresh && stamp_ != stamp_of(opener_.path())) return moved;
+    if (writable && database_->moved()) return moved;
+    auto done = work(*database_);
+    // Moved by somebody who does not know of the lock: what was written is in the wrong file.
+    if (done && writable && database_->moved()) return moved;
+    return done;
   }
 
   // Runs `work` on the file, and again when that makes sense after a lock, a repair or a change of
@@ -344,21 +362,11 @@ class Environment::Core : public ForkGuard {
       const bool fresh = !database_;
       if (fresh && !attach(turn, backoff)) return false;
       if (need == Need::write && !database_->writable()) return false;
-      if (!fresh && out_of_date()) {
-        detach();
-        ++starts;
-        continue;
-      }
       const bool writable = database_->writable();
-      const auto done = work(*database_);
+      const auto done = attempt(fresh, work);
       if (done) {
-        // Moved while it was written: the copy put aside has the values now, the file has not.
-        if (need == Need::write && database_->moved()) {
-          detach();
-          ++starts;
-          continue;
-        }
-        locked_out_ = false;
+        // A read tells nothing: it succeeds beside a writer that never ends.
+        if (need == Need::write) locked_out_ = false;
         return true;
       }
       const Faulted& fault = done.error();

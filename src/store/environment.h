@@ -14,7 +14,8 @@
 // that cannot be understood is a miss for that row.
 //
 // Environments are thread-safe. Several environments, in this process and in others, may use one
-// file. Around fork() the file is closed; parent and child each open it again when they need it.
+// file. Around fork() the file is closed; parent and child each open it again when they need it,
+// and values that wait in memory stay with the parent.
 #ifndef ROOFTUNE_STORE_ENVIRONMENT_H_
 #define ROOFTUNE_STORE_ENVIRONMENT_H_
 

@@ -1,6 +1,7 @@
 #include "store/environment.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 
 #include "gtest/gtest.h"

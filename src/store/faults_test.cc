@@ -322,7 +322,7 @@ TEST_F(Faults, LockedForEverWhenItIsOpened) {
   Holder holder(file_,
                 "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE entries SET key = key");
   std::unique_ptr<Environment> environment;
-  EXPECT_LT(seconds_of([&] { environment = open(); }), 1.0);
+  EXPECT_LT(seconds_of([&] { environment = open(); }), 3.0);
   EXPECT_EQ(environment->state().mode, EnvironmentMode::memory);
   EXPECT_LT(seconds_of([&] {
               for (int i = 0; i < 20; ++i) {
@@ -332,7 +332,7 @@ TEST_F(Faults, LockedForEverWhenItIsOpened) {
               }
               EXPECT_FALSE(environment->clear(""));
             }),
-            1.0);
+            3.0);
   EXPECT_TRUE(environment->append_record(RecordKind::sessions, "1"));
   EXPECT_EQ(environment->state().waiting, 21u);
   EXPECT_EQ(warnings_.count(), 1u);
@@ -347,21 +347,27 @@ TEST_F(Faults, LockedForEverWhenItIsOpened) {
 
 TEST_F(Faults, LockedForEverBesideAReader) {
   fill(file_, 3);
-  auto environment = open();
+  auto environment = open(milliseconds(600));
   Holder holder(file_, "BEGIN IMMEDIATE; UPDATE entries SET key = key");
   // Readers are not held up.
   EXPECT_LT(seconds_of([&] {
               for (int i = 0; i < 100; ++i) EXPECT_TRUE(environment->get(ns_, "key0").value());
               EXPECT_EQ(open()->list(ns_)->size(), 3u);
             }),
-            0.15);
+            0.5);
   EXPECT_EQ(warnings_.count(), 0u);
   const double waited = seconds_of([&] { EXPECT_TRUE(environment->put(ns_, "a", "1")); });
-  EXPECT_GT(waited, 0.15);
-  EXPECT_LT(waited, 1.0);
-  EXPECT_TRUE(environment->merge(ns_, "a", [](auto old) { return "[" + old.value_or("") + "]"; }));
-  EXPECT_TRUE(environment->erase(ns_, "key0"));
-  EXPECT_EQ(environment->get(ns_, "a").value(), "[1]");
+  EXPECT_GT(waited, 0.5);
+  EXPECT_LT(waited, 3.0);
+  // One long wait is enough.
+  EXPECT_LT(seconds_of([&] {
+              EXPECT_TRUE(environment->merge(
+                  ns_, "a", [](auto old) { return "[" + old.value_or("") + "]"; }));
+              EXPECT_TRUE(environment->get(ns_, "key1").value());
+              EXPECT_TRUE(environment->erase(ns_, "key0"));
+              EXPECT_EQ(environment->get(ns_, "a").value(), "[1]");
+            }),
+            0.5);
   EXPECT_EQ(environment->list(ns_)->size(), 3u);
   EXPECT_FALSE(environment->check().empty());
   EXPECT_EQ(warnings_.count(), 1u);
@@ -385,6 +391,34 @@ TEST_F(Faults, WhatWaitsIsWrittenAtTheEnd) {
   }
   environment.reset();
   EXPECT_EQ(open()->get(ns_, "a").value(), "1");
+}
+
+TEST_F(Faults, AChildDoesNotWriteWhatWaitsInItsParent) {
+  fill(file_, 3);
+  auto environment = open();
+  int to_child[2];
+  ASSERT_EQ(pipe(to_child), 0);
+  Holder holder(file_, "BEGIN IMMEDIATE");
+  EXPECT_TRUE(environment->put(ns_, "a", "1"));
+  ASSERT_EQ(environment->state().waiting, 1u);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte;
+    if (read(to_child[0], &byte, 1) != 1) _exit(1);
+    environment->put(ns_, "child", "1").value();
+    _exit(environment->get(ns_, "a").value() == "2" ? 0 : 2);
+  }
+  holder.end();
+  EXPECT_TRUE(environment->put(ns_, "a", "2"));
+  EXPECT_EQ(write(to_child[1], "x", 1), 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(environment->get(ns_, "a").value(), "2");
+  EXPECT_EQ(environment->get(ns_, "child").value(), "1");
+  close(to_child[0]);
+  close(to_child[1]);
 }
 
 TEST_F(Faults, AShortLockIsWaitedFor) {

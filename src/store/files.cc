@@ -127,12 +127,13 @@ FileStamp stamp_of(const fs::path& database) {
   return stamp;
 }
 
-FolderLock::FolderLock(const fs::path& folder, std::chrono::milliseconds patience)
+FolderLock::FolderLock(const fs::path& folder, Kind kind, std::chrono::milliseconds patience)
     : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0 &&
+  while (descriptor_ >= 0 &&
+         flock(descriptor_, (kind == alone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 &&
          (errno == EWOULDBLOCK || errno == EINTR) && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

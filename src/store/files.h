@@ -39,11 +39,14 @@ struct FileStamp {
 };
 FileStamp stamp_of(const std::filesystem::path& database);
 
-// Held by the one process that creates the database of a folder or moves it away; others wait, but
-// never longer than `patience`. Where the file system has no locks it excludes nobody.
+// Whoever creates the database of a folder or moves it away holds this alone; whoever opens or uses
+// it holds it with others. Otherwise a process that has just opened the old file would take the new
+// one's log, which has the old one's name, for its own. Waits at most `patience`, then goes on
+// without. Where the file system has no such locks it excludes nobody.
 class FolderLock {
  public:
-  FolderLock(const std::filesystem::path& folder, std::chrono::milliseconds patience);
+  enum Kind { shared, alone };
+  FolderLock(const std::filesystem::path& folder, Kind kind, std::chrono::milliseconds patience);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -53,7 +56,7 @@ class FolderLock {
 };
 
 // Renames the database to a name of its own beside it, with its log, so that nothing is lost, and
-// returns that name. The caller holds the FolderLock.
+// returns that name. The caller holds the FolderLock alone.
 Result<std::filesystem::path> put_aside(const std::filesystem::path& database);
 
 }  // namespace rooftune

@@ -25,8 +25,9 @@ void prepare() {
   for (ForkGuard* guard : registry().guards) guard->before_fork();
 }
 
+template <ForkSide side>
 void resume() {
-  for (ForkGuard* guard : registry().guards | std::views::reverse) guard->after_fork();
+  for (ForkGuard* guard : registry().guards | std::views::reverse) guard->after_fork(side);
   registry().mutex.unlock();
 }
 
@@ -34,7 +35,8 @@ void resume() {
 
 void ForkGuard::enroll() {
   static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(prepare, resume, resume); });
+  std::call_once(
+      once, [] { pthread_atfork(prepare, resume<ForkSide::parent>, resume<ForkSide::child>); });
   const std::lock_guard lock(registry().mutex);
   registry().guards.push_back(this);
 }

@@ -7,16 +7,18 @@
 
 namespace rooftune {
 
+enum class ForkSide { parent, child };
+
 // Between enroll() and leave(), which the derived class calls when it is complete and before it
-// stops being so, the two functions are called around fork(), in the thread that forks;
-// after_fork() in the parent and in the child. Neither may fork, enroll or leave.
+// stops being so, the two functions are called around fork(), in the thread that forks. Neither may
+// fork, enroll or leave.
 class ForkGuard {
  public:
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
   virtual void before_fork() = 0;
-  virtual void after_fork() = 0;
+  virtual void after_fork(ForkSide side) = 0;
 
  protected:
   ForkGuard() = default;

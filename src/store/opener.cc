@@ -33,7 +33,7 @@ std::unexpected<Faulted> look_again(std::string why) {
 
 }  // namespace
 
-Opener::Opener(fs::path path, std::string vfs, std::chrono::milliseconds patience,
+Opener::Opener(const fs::path& path, std::string vfs, std::chrono::milliseconds patience,
                std::function<void(std::string_view, std::string)> warn)
     : path_(fixed(path)), vfs_(std::move(vfs)), patience_(patience), warn_(std::move(warn)) {}
 
@@ -41,7 +41,7 @@ Outcome<Opened> Opener::open() {
   const FileStatus status = file_status(path_);
   if (status == FileStatus::absent) return create();
   if (status == FileStatus::not_a_file) {
-    const FolderLock lock(path_.parent_path(), patience_);
+    const FolderLock lock(path_.parent_path(), FolderLock::alone, patience_);
     if (file_status(path_) == FileStatus::not_a_file) {
       if (auto aside = move_aside("it is not a file"); !aside) {
         return std::unexpected(aside.error());
@@ -52,7 +52,10 @@ Outcome<Opened> Opener::open() {
   if (status == FileStatus::read_only || only_read_) {
     return read("the file or its folder cannot be written");
   }
-  auto opened = write(Access::existing);
+  auto opened = [&] {
+    const FolderLock lock(path_.parent_path(), FolderLock::shared, patience_);
+    return write(Access::existing);
+  }();
   if (opened) return opened;
   switch (opened.error().fault) {
     case Fault::damaged:
@@ -75,14 +78,14 @@ Outcome<Opened> Opener::create() {
     return std::unexpected(Faulted{Fault::unusable, made.error().text});
   }
   // Whoever puts a file aside renames its log as well: no other file may appear in between.
-  const FolderLock lock(folder, patience_);
+  const FolderLock lock(folder, FolderLock::alone, patience_);
   if (file_status(path_) != FileStatus::absent) return look_again("another process made it");
   return write(Access::create);
 }
 
 Outcome<Opened> Opener::open_damaged() {
   // Looks again with the other processes shut out: one of them may have just replaced it.
-  const FolderLock lock(path_.parent_path(), patience_);
+  const FolderLock lock(path_.parent_path(), FolderLock::alone, patience_);
   auto again = write(Access::existing);
   if (again || again.error().fault != Fault::damaged) return again;
   if (auto aside = move_aside(again.error().text); !aside) return std::unexpected(aside.error());
@@ -128,14 +131,14 @@ Outcome<Opened> Opener::read(const std::string& why) {
 }
 
 Outcome<void> Opener::repair(std::unique_ptr<Database> database, const std::string& why) {
-  const FolderLock lock(path_.parent_path(), patience_);
+  const FolderLock lock(path_.parent_path(), FolderLock::alone, patience_);
   const bool moved = database->moved();
   database->keep_log_at_close();
   database.reset();
   return moved ? Outcome<void>{} : move_aside(why);
 }
 
-// The caller holds the FolderLock.
+// The caller holds the FolderLock alone.
 Outcome<void> Opener::move_aside(const std::string& why) {
   if (++repairs_ > kMostRepairs) {
     return std::unexpected(Faulted{Fault::unusable, "it keeps breaking: " + why});

@@ -24,7 +24,7 @@ class Opener {
  public:
   // `warn(kind, text)` is called for everything worth a warning, each time; the owner keeps
   // repetitions of one kind back, except for "damaged", which is a new event each time.
-  Opener(std::filesystem::path path, std::string vfs, std::chrono::milliseconds patience,
+  Opener(const std::filesystem::path& path, std::string vfs, std::chrono::milliseconds patience,
          std::function<void(std::string_view kind, std::string text)> warn);
 
   // The file that is used: absolute, and the target where the path is a link to a file.

@@ -12,13 +12,25 @@ namespace rooftune {
 namespace {
 
 // One launch should last this long: far above the clock's step and the launch overhead, short
-// enough that a dozen of them cost a few milliseconds.
-constexpr double kLaunchSeconds = 400e-6;
-// A probe ends when the best of its samples has been met again within this share...
+// enough that a dozen of them cost a few milliseconds. Those of the compute probe are longer than
+// it takes to wake a thread on a busy system, or the first thread would have done all of the work
+// before the others come.
+constexpr double kMemoryLaunchSeconds = 400e-6;
+constexpr double kComputeLaunchSeconds = 2e-3;
+// A probe ends when the best of its samples has been met again within this share, so often. Shared
+// machines lose slices of time, so the best counts, not the mean.
 constexpr double kRepeatable = 0.01;
 constexpr int kAgreeing = 3;
-// ...or after so many. Shared machines lose slices of time, so the best counts, not the mean.
-constexpr int kMaxSamples = 24;
+
+// How long samples are taken. The least is longer than the slices in which a busy system hands out
+// its processors: threads that share them with others all run in some of the samples only, and the
+// rate of fewer threads repeats itself very well. The most bounds what a probe may cost.
+struct Patience {
+  double least_s, most_s;
+};
+constexpr Patience kForCompute{16e-3, 40e-3};
+constexpr Patience kForMemory{1e-3, 8e-3};
+constexpr Patience kForLaunch{0, 4e-3};
 
 // Working sets of the curve: every step of 4 from well inside a first-level cache up to well
 // beyond the last one.
@@ -70,20 +82,25 @@ Result<double> Prober::timed(const ProbeKernel& kernel, const ProbeArgs& args, i
 
 namespace {
 
-// The best of samples of `measure`, ended as soon as the best is repeatable.
+// The best of at least kAgreeing samples of `measure`.
 template <class Measure>
-Result<double> best_of(Measure measure) {
+Result<double> best_of(const Client& client, const Patience& patience, Measure measure) {
   std::vector<double> samples;
-  for (int i = 0; i < kMaxSamples; ++i) {
+  const double start = client.now_s();
+  for (;;) {
     const Result<double> seconds = measure();
     if (!seconds) return seconds;
     samples.push_back(*seconds);
     const double best = *std::min_element(samples.begin(), samples.end());
     const auto close = std::count_if(samples.begin(), samples.end(),
                                      [&](double s) { return s <= best * (1 + kRepeatable); });
-    if (close >= kAgreeing) break;
+    const double spent = client.now_s() - start;
+    const bool enough = samples.size() >= std::size_t{kAgreeing} && spent >= patience.least_s;
+    // The count bounds a device whose clock stands still.
+    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) || samples.size() >= 100) {
+      return best;
+    }
   }
-  return *std::min_element(samples.begin(), samples.end());
 }
 
 }  // namespace
@@ -103,11 +120,11 @@ Result<double> Prober::measure_compute(ProbeKind kind, DType dtype) {
     const Result<double> seconds = timed(*probe, args, 1);
     if (!seconds) return seconds;
     once = *seconds;
-    if (once >= kLaunchSeconds / 2 || args.repeats > (1ull << 40)) break;
-    const double factor = std::clamp(kLaunchSeconds / once, 2.0, 64.0);
+    if (once >= kComputeLaunchSeconds / 2 || args.repeats > (1ull << 40)) break;
+    const double factor = std::clamp(kComputeLaunchSeconds / once, 2.0, 64.0);
     args.repeats = static_cast<std::uint64_t>(std::ceil(double(args.repeats) * factor));
   }
-  const Result<double> best = best_of([&] { return timed(*probe, args, 1); });
+  const Result<double> best = best_of(client_, kForCompute, [&] { return timed(*probe, args, 1); });
   if (!best) return best;
   return probe->operations_per_repeat * double(args.repeats) / *best;
 }
@@ -148,9 +165,9 @@ Result<double> Prober::measure_memory(ProbeKind kind, double working_set_bytes) 
   if (!once) return once;
   const Result<double> again = timed(*probe, args, 1);
   if (!again) return again;
-  args.repeats =
-      static_cast<std::uint64_t>(std::clamp(kLaunchSeconds / std::min(*once, *again), 1.0, 1e6));
-  const Result<double> best = best_of([&] { return timed(*probe, args, 1); });
+  args.repeats = static_cast<std::uint64_t>(
+      std::clamp(kMemoryLaunchSeconds / std::min(*once, *again), 1.0, 1e6));
+  const Result<double> best = best_of(client_, kForMemory, [&] { return timed(*probe, args, 1); });
   if (!best) return best;
   return moved * double(args.repeats) / *best;
 }
@@ -160,7 +177,8 @@ Result<double> Prober::measure_launch() {
   if (!probe) return std::unexpected(probe.error());
   // Single launches are shorter than the clock's step on some devices: time a row of them.
   constexpr int kRow = 64;
-  return best_of([&]() -> Result<double> { return timed(*probe, ProbeArgs{}, kRow); });
+  return best_of(client_, kForLaunch,
+                 [&]() -> Result<double> { return timed(*probe, ProbeArgs{}, kRow); });
 }
 
 Result<double> Prober::known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,

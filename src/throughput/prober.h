@@ -49,8 +49,8 @@ struct ProbeReport {
   std::uint64_t launches = 0;  // the same
 };
 
-// Thread-safe. The client's exclusive lock is always taken before the prober's own: a candidate that
-// is being measured may itself ask for peaks.
+// Thread-safe. The client's exclusive lock is always taken before the prober's own: a candidate
+// that is being measured may itself ask for peaks.
 class Prober {
  public:
   // `store` may be null. Both outlive the prober.

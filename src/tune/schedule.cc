@@ -82,12 +82,19 @@ bool Schedule::any_valid() const {
                      [](const State& state) { return !state.failed && !state.samples.empty(); });
 }
 
+std::optional<double> Schedule::leader() const {
+  std::optional<double> least;
+  for (const State& state : states_) {
+    const auto time = best(state);
+    if (time && (!least || *time < *least)) least = time;
+  }
+  return least;
+}
+
 void Schedule::end_pass() {
-  std::optional<double> leader;
+  const std::optional<double> leader = this->leader();
   std::vector<std::size_t> running;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    const auto time = best(states_[i]);
-    if (time && (!leader || *time < *leader)) leader = time;
     if (states_[i].running()) running.push_back(i);
   }
   if (!leader || running.empty()) {

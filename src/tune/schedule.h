@@ -46,6 +46,8 @@ class Schedule {
   // The candidate that ended the round at the limit.
   std::optional<std::size_t> short_circuit() const { return short_circuit_; }
   bool any_valid() const;
+  // The best sample of all; nothing before the first one.
+  std::optional<double> leader() const;
   int passes() const { return pass_; }
 
  private:

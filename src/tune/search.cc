@@ -80,7 +80,9 @@ class Search {
       finish({0});
       return std::move(decision_);
     }
-    if (Status made = problem_.make_trial(); !made) return std::unexpected(made.error());
+    if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
+      return std::unexpected(made.error());
+    }
     decision_.cost.scratch_bytes = problem_.scratch_bytes();
     if (decision_.cost.scratch_bytes > settings_.memory_bytes) {
       return fail(ErrorKind::out_of_memory, "measuring needs " +
@@ -275,8 +277,8 @@ class Search {
     }
   }
 
-  // First meeting: build, run once on a poisoned output, verify. The time of that launch is a
-  // sample when it is long enough for the clock. Nothing when the candidate is out.
+  // First meeting: build, run once on a poisoned output, verify. Gives the time of that launch, or
+  // nothing when the candidate is out.
   std::optional<double> first_launch(std::size_t i) {
     Visit& visit = visits_[i];
     visit.launched = true;
@@ -366,12 +368,12 @@ class Search {
         decision_.partial = true;
         return;
       }
-      if (*once > 0 && *once >= shortest) {
+      if (*once >= shortest && tells(*once, schedule)) {
         schedule.add(member, *once);
         check_roofline(*once, schedule);
         return;
       }
-      visit.repeats = *once > 0 ? repeats_for(shortest, *once) : 16;
+      visit.repeats = *once >= shortest ? 1 : *once > 0 ? repeats_for(shortest, *once) : 16;
     }
     const auto each = timed_row(i, shortest);
     if (!each) {
@@ -380,6 +382,16 @@ class Search {
     }
     schedule.add(member, *each);
     check_roofline(*each, schedule);
+  }
+
+  // Whether the time of a first launch may stand for a candidate. It finds operands, code and
+  // scratch memory cold, and the first candidate of a round finds the operands colder than the
+  // others do, which costs up to a few milliseconds: little beside a long launch. A short one is
+  // repeated, unless it is so slow that no warmth can save it.
+  static bool tells(double once, const Schedule& schedule) {
+    constexpr double kLong = 5e-3, kHopeless = 10, kWorthSaving = 1e-3;
+    const auto leader = schedule.leader();
+    return once >= kLong || (leader && once > kHopeless * *leader && once > kWorthSaving);
   }
 
   static int repeats_for(double shortest, double each) {

@@ -103,7 +103,9 @@ TEST_P(ExitStatus, IsAsPromised) {
   const Ended ended = program.run(GetParam().arguments);
   EXPECT_EQ(ended.exit, GetParam().exit) << ended.out << ended.err;
   EXPECT_THAT(ended.err, HasSubstr(GetParam().err));
-  if (ended.exit != 0) EXPECT_EQ(ended.out, "");
+  if (ended.exit != 0) {
+    EXPECT_EQ(ended.out, "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

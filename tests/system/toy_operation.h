@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temp_folder_for_test.h"
 #include "device/fake/fake_client.h"
 #include "rooftune/tune_context.h"
 #include "rooftune/tuner.h"
@@ -137,23 +138,6 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
     }
   };
 }
-
-// A folder that is removed at the end.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rooftune-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // One context on a fake device, and a problem to run on it.
 class ToyWorld {

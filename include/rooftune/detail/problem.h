@@ -26,7 +26,7 @@ class Problem {
   virtual std::string key_json() const = 0;
   virtual Status prepare(std::size_t i) = 0;
   // Measuring. make_trial() comes first and once; the others act on what it made.
-  virtual Status make_trial() = 0;
+  virtual Status make_trial(std::uint64_t most_bytes) = 0;
   virtual std::uint64_t scratch_bytes() const = 0;
   virtual Status poison() = 0;
   virtual Status run_trial(std::size_t i) = 0;
@@ -52,8 +52,8 @@ class TypedProblem final : public Problem {
   std::optional<Work> work() const override { return set_.work(key_, args_); }
   std::string key_json() const override { return rooftune::key_json(key_); }
   Status prepare(std::size_t i) override { return set_.prepare(i); }
-  Status make_trial() override {
-    auto trial = set_.make_trial(key_, args_, stream_);
+  Status make_trial(std::uint64_t most_bytes) override {
+    auto trial = set_.make_trial(key_, args_, stream_, most_bytes);
     if (!trial) return std::unexpected(trial.error());
     trial_ = std::move(*trial);
     return {};

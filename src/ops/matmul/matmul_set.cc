@@ -7,10 +7,10 @@ namespace rooftune {
 
 void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
-  set.inputs([&client](const MatmulKey&, const GemmArgs& args, Stream stream,
-                       std::uint64_t most_bytes) {
-    return make_matmul_trial(client, args, stream, most_bytes);
-  });
+  set.inputs(
+      [&client](const MatmulKey&, const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
+        return make_matmul_trial(client, args, stream, most_bytes);
+      });
   set.bound([](const MatmulKey& key, const GemmArgs& args) -> std::optional<Work> {
     MatmulProblem problem;
     problem.gemm = args;

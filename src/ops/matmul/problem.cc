@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/reduce/overlap.h"
+#include "base/overlap.h"
 
 namespace rooftune {
 namespace {

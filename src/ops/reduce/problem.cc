@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/reduce/overlap.h"
+#include "base/overlap.h"
 
 namespace rooftune {
 namespace {

@@ -18,7 +18,7 @@ inline constexpr int kMaxSumAxes = 8;
 // may be); axes of one kind lie outermost first by the stride of the input, so that the last one
 // is the closest in memory; neighbours that can be walked as one axis are one.
 //
-// Plain arrays and no inline functions: see ops/matmul/cpu/simd.h.
+// Plain arrays and no inline functions: see ops/simd.h.
 struct SumArgs {
   DType dtype = DType::f32;  // of both
   const void* in = nullptr;  // may be misaligned even to the element size

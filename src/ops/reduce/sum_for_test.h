@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/layout_for_test.h"
 #include "rooftune/tensor.h"
 
 namespace rooftune {
@@ -89,28 +90,6 @@ inline LayoutChoice random_choice(std::size_t rank, bool may_broadcast, std::mt1
     choice.backwards[axis] = random() % 4 == 0;
   }
   return choice;
-}
-
-// Calls visit(index) for every index of the extents, the last axis fastest.
-inline void for_each_index(std::span<const std::int64_t> extents,
-                           const std::function<void(const std::vector<std::int64_t>&)>& visit) {
-  std::vector<std::int64_t> index(extents.size(), 0);
-  for (const std::int64_t extent : extents) {
-    if (extent == 0) return;
-  }
-  while (true) {
-    visit(index);
-    std::size_t axis = extents.size();
-    while (axis > 0 && ++index[axis - 1] == extents[axis - 1]) index[--axis] = 0;
-    if (axis == 0) return;
-  }
-}
-
-inline std::int64_t offset_of(const Layout& layout, const std::vector<std::int64_t>& index) {
-  std::int64_t offset = 0;
-  for (std::size_t axis = 0; axis < index.size(); ++axis)
-    offset += index[axis] * layout.strides[axis];
-  return offset;
 }
 
 // The shape of the sum of `in` over the axes of the bit mask.

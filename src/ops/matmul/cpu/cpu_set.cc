@@ -1,4 +1,5 @@
 // Makes tuner candidates of the rows of the CPU table.
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,13 @@
 
 namespace rooftune {
 namespace {
+
+// A result so narrow that vectors of half the width waste less of it: there the level below the
+// machine's often wins, and is measured along with it.
+bool is_narrow(const MatmulKey& key) {
+  constexpr std::int64_t kTwoVectors = 32;  // of f32 in AVX-512
+  return key.kind == MatmulKind::general && std::min(key.m, key.n) <= kTwoVectors;
+}
 
 // Both kernels of a row; null for a type that it does not have.
 struct RowKernels {
@@ -45,7 +53,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     kernels.f64 = compile_row(client, row, version, DType::f64);
     const auto illegal = row.illegal_because;
     const auto priority = row.priority;
-    const bool below = row.isa < best;
+    const int below = static_cast<int>(best) - static_cast<int>(row.isa);
     // What a test of legality and a launch read at every call lies in the closures themselves.
     const bool has_f32 = kernels.f32 != nullptr, has_f64 = kernels.f64 != nullptr;
     set.add(std::string(row.name),
@@ -60,8 +68,9 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
         })
         .group("cpu", [=](const MatmulKey& key) {
           const int inner = priority(key);
-          // A level below the machine's is the last resort, and there to be forced.
-          return below && inner > 0 ? 0 : inner;
+          // Other levels below are the last resort, and there to be forced.
+          const bool competes = below == 0 || (below == 1 && is_narrow(key));
+          return competes || inner < 0 ? inner : 0;
         });
   }
 }

@@ -3,7 +3,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_PACK_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_PACK_H_
 
-#include "ops/matmul/cpu/simd.h"
+#include "ops/simd.h"
 
 namespace rooftune {
 namespace {

@@ -57,6 +57,8 @@ int tile_priority(const MatmulKey& key) {
 int tile_spare_priority(const MatmulKey& key) {
   if (is_vector(key)) return kThird;
   if (key.scale == MatmulScale::small && !may_be_skinny(key)) return kFirst;
+  // A small result that is added to very often: which tile fits it decides.
+  if (has_long_sum(key) && !may_be_skinny(key)) return tile_priority(key);
   return std::min(kSecond, tile_priority(key));
 }
 

@@ -7,7 +7,7 @@
 #include "device/cpu/context.h"
 #include "ops/matmul/cpu/batch.h"
 #include "ops/matmul/cpu/gemm_args.h"
-#include "ops/matmul/cpu/simd.h"
+#include "ops/simd.h"
 
 namespace rooftune {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_OPS_REDUCE_CPU_PAIRWISE_H_
 #define ROOFTUNE_OPS_REDUCE_CPU_PAIRWISE_H_
 
-#include "ops/matmul/cpu/simd.h"
+#include "ops/simd.h"
 
 namespace rooftune {
 namespace {

@@ -5,8 +5,8 @@
 #define ROOFTUNE_OPS_REDUCE_CPU_WALK_H_
 
 #include "device/cpu/context.h"
-#include "ops/matmul/cpu/simd.h"
 #include "ops/reduce/sum_args.h"
+#include "ops/simd.h"
 
 namespace rooftune {
 namespace {

@@ -6,8 +6,8 @@
 // equally named instances of the three translation units, and a portable caller could be given
 // the one with AVX-512 instructions. For the same reason they use no inline function of the
 // standard library.
-#ifndef ROOFTUNE_OPS_MATMUL_CPU_SIMD_H_
-#define ROOFTUNE_OPS_MATMUL_CPU_SIMD_H_
+#ifndef ROOFTUNE_OPS_SIMD_H_
+#define ROOFTUNE_OPS_SIMD_H_
 
 #include <cstdint>
 
@@ -212,4 +212,4 @@ struct Simd<double> : PortableSimd<double> {};
 }  // namespace
 }  // namespace rooftune
 
-#endif  // ROOFTUNE_OPS_MATMUL_CPU_SIMD_H_
+#endif  // ROOFTUNE_OPS_SIMD_H_

@@ -1,4 +1,4 @@
-#include "ops/reduce/overlap.h"
+#include "base/overlap.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "ops/reduce/sum_for_test.h"
+#include "base/layout_for_test.h"
 
 namespace rooftune {
 namespace {

@@ -1,6 +1,6 @@
 // Whether two views share memory.
-#ifndef ROOFTUNE_OPS_REDUCE_OVERLAP_H_
-#define ROOFTUNE_OPS_REDUCE_OVERLAP_H_
+#ifndef ROOFTUNE_BASE_OVERLAP_H_
+#define ROOFTUNE_BASE_OVERLAP_H_
 
 #include "rooftune/tensor.h"
 
@@ -13,4 +13,4 @@ bool may_overlap(const ConstView& a, const ConstView& b);
 
 }  // namespace rooftune
 
-#endif  // ROOFTUNE_OPS_REDUCE_OVERLAP_H_
+#endif  // ROOFTUNE_BASE_OVERLAP_H_

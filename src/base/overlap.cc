@@ -1,4 +1,4 @@
-#include "ops/reduce/overlap.h"
+#include "base/overlap.h"
 
 #include <array>
 #include <cstdint>
