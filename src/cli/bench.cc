@@ -271,24 +271,39 @@ std::vector<Rival> load_rivals(const std::vector<std::string>& names, int thread
   return rivals;
 }
 
-// How much faster than each rival, over the products that both have run.
+// How much faster than each rival, and than the best of them in each line, over the products that
+// both have run.
 void print_summary(const std::vector<Row>& rows, const std::vector<Rival>& rivals,
                    const Tally& tally, std::size_t wrong) {
   print_line(fmt::format("\n{} measured{}{}", tally.done,
                          wrong == 0 ? "" : fmt::format(", {} WRONG", wrong),
                          exceptions_text(tally)));
-  for (std::size_t i = 0; i < rivals.size(); ++i) {
-    double logarithms = 0;
+  const auto print_mean = [&](const std::string& name, auto rival_s) {
+    double logarithms = 0, least = 0;
     int count = 0;
     for (const Row& row : rows) {
-      if (!row.measured() || !row.rivals[i].median_s) continue;
-      logarithms += std::log(*row.rivals[i].median_s / row.median_s);
+      const std::optional<double> rival = row.measured() ? rival_s(row) : std::nullopt;
+      if (!rival) continue;
+      const double ratio = *rival / row.median_s;
+      logarithms += std::log(ratio);
+      least = count == 0 ? ratio : std::min(least, ratio);
       ++count;
     }
-    if (count == 0) continue;
-    print_line(fmt::format("{:.2f} times as fast as {} (geometric mean of {})",
-                           std::exp(logarithms / count), rivals[i].version, count));
+    if (count == 0) return;
+    print_line(fmt::format("{:.2f} times as fast as {} (geometric mean of {}, least {:.2f})",
+                           std::exp(logarithms / count), name, count, least));
+  };
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    print_mean(rivals[i].version, [i](const Row& row) { return row.rivals[i].median_s; });
   }
+  if (rivals.size() < 2) return;
+  print_mean("the best of them in each line", [](const Row& row) {
+    std::optional<double> best;
+    for (const RivalTime& rival : row.rivals) {
+      if (rival.median_s && (!best || *rival.median_s < *best)) best = rival.median_s;
+    }
+    return best;
+  });
 }
 
 }  // namespace
