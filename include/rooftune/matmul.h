@@ -9,12 +9,12 @@
 // Types: f32 and f64; the three operands have one type.
 // Layouts: any strides, negative and zero ones for inputs too; out must not overlap itself or an
 // input. Pointers may be misaligned. Sizes are 64-bit.
-// Rules: beta == 0 never reads out (NaN there does not matter); k == 0 or alpha == 0 writes
-// beta * out without reading lhs and rhs; a zero-sized result returns at once. Otherwise IEEE
-// rules hold: 0 * NaN is NaN, subnormals are kept, and row i of out depends on row i of lhs only.
-// Sums run in blocks, so that long ones do not stall: the relative error norm-wise against f64 is
-// at most about sqrt(k) * eps, and the verification holds every candidate to
-// error <= 4 * eps * sqrt(k) + eps in the norm of the random-vector check.
+// Rules: alpha and beta are rounded to the type first; beta == 0 never reads out (NaN there does
+// not matter); k == 0 or alpha == 0 writes beta * out without reading lhs and rhs; a zero-sized
+// result returns at once. Otherwise IEEE rules hold: 0 * NaN is NaN, subnormals are kept, and row i
+// of out depends on row i of lhs only. Sums run in blocks, so that long ones do not stall: the
+// relative error norm-wise against f64 is at most about sqrt(k) * eps, and the verification holds
+// every candidate to error <= 4 * eps * sqrt(k) + eps in the norm of the random-vector check.
 #ifndef ROOFTUNE_MATMUL_H_
 #define ROOFTUNE_MATMUL_H_
 

@@ -1,6 +1,6 @@
-// Settings: a plain struct with the defaults, and how it is read from a file. The library itself
-// never looks at files or environment variables for them; the host program (or the command line)
-// calls load_settings and apply_environment, or fills the struct.
+// Settings: a plain struct with the defaults, and how it is read from a file. A Session that is
+// given none reads the nearest rooftune.toml. Environment variables are never read here: the host
+// program (or the command line) asks for them and calls apply_environment.
 #ifndef ROOFTUNE_SETTINGS_H_
 #define ROOFTUNE_SETTINGS_H_
 
@@ -67,6 +67,7 @@ struct Settings {
   AutotuneSettings autotune;       // [autotune]
   // The file these settings came from, when there was one; `project` is resolved from its folder.
   std::filesystem::path file;
+  bool found = true;  // false: the file that was read has no [rooftune] table, and nothing was set
 };
 
 // Reads `rooftune.toml` (the whole file) or the [rooftune] table of any other TOML file.

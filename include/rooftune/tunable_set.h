@@ -3,6 +3,7 @@
 #define ROOFTUNE_TUNABLE_SET_H_
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,6 +53,19 @@ class Trial {
   // Device memory held by this trial.
   virtual std::uint64_t scratch_bytes() const = 0;
 };
+
+namespace detail {
+// The exception being handled, in words.
+inline std::string exception_text(const std::string& who) {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return who + " threw an exception: " + exception.what();
+  } catch (...) {
+    return who + " threw an exception of unknown type";
+  }
+}
+}  // namespace detail
 
 // A named way to do an operation. Built by TunableSet::add, whose setters return the candidate.
 template <class K, class Args>
@@ -153,26 +167,43 @@ class TunableSet {
     }
     return std::nullopt;
   }
+  // What the operation's own functions throw ends here: as an error, or as a refusal.
   const char* illegal_because(std::size_t i, const Args& args) const {
     const auto& test = candidates_[i]->illegal_because_;
-    return test ? test(args) : nullptr;
+    try {
+      return test ? test(args) : nullptr;
+    } catch (...) {
+      return "its legality test threw an exception";
+    }
   }
   Status run(std::size_t i, const Args& args, Stream stream) const {
-    return candidates_[i]->run_(args, stream);
+    try {
+      return candidates_[i]->run_(args, stream);
+    } catch (...) {
+      return fail(ErrorKind::launch_failed, detail::exception_text(name(i)));
+    }
   }
   Status prepare(std::size_t i) const {
-    if (candidates_[i]->prepare_) return candidates_[i]->prepare_();
+    try {
+      if (candidates_[i]->prepare_) return candidates_[i]->prepare_();
+    } catch (...) {
+      return fail(ErrorKind::build_failed, detail::exception_text(name(i)));
+    }
     return {};
   }
   // (group priority, inner priority) pairs of a candidate for a key.
   std::vector<std::pair<int, int>> memberships(std::size_t i, const K& key) const {
     std::vector<std::pair<int, int>> pairs;
-    for (const auto& membership : candidates_[i]->memberships_) {
-      int priority = 0;
-      for (const auto& [name, of] : groups_) {
-        if (name == membership.group) priority = of(key);
+    try {
+      for (const auto& membership : candidates_[i]->memberships_) {
+        int priority = 0;
+        for (const auto& [name, of] : groups_) {
+          if (name == membership.group) priority = of(key);
+        }
+        pairs.emplace_back(priority, membership.inner(key));
       }
-      pairs.emplace_back(priority, membership.inner(key));
+    } catch (...) {
+      pairs.assign(1, {0, 0});  // no preference, but it stays in the plan
     }
     return pairs;
   }
@@ -181,10 +212,22 @@ class TunableSet {
     if (!make_trial_) {
       return fail(ErrorKind::unsupported, "the operation has no input generator");
     }
-    return make_trial_(key, args, stream, most_bytes);
+    try {
+      auto trial = make_trial_(key, args, stream, most_bytes);
+      if (trial && *trial == nullptr) {
+        return fail(ErrorKind::unsupported, "the input generator gave no trial");
+      }
+      return trial;
+    } catch (...) {
+      return fail(ErrorKind::unsupported, detail::exception_text("the input generator"));
+    }
   }
   std::optional<Work> work(const K& key, const Args& args) const {
-    return work_ ? work_(key, args) : std::nullopt;
+    try {
+      return work_ ? work_(key, args) : std::nullopt;
+    } catch (...) {
+      return std::nullopt;  // no bound: nothing ends the search early
+    }
   }
 
  private:

@@ -84,6 +84,8 @@ class TunerBase {
   virtual ~TunerBase() = default;
   virtual void reset() = 0;  // forgets what memory holds; the store is untouched
   virtual std::vector<Decision> decisions() const = 0;  // of this process, in no particular order
+  // Different for every pair of key and argument types: names alone do not tell tuners apart.
+  virtual const void* type() const = 0;
 };
 
 template <class K, class Args>
@@ -169,6 +171,11 @@ class Tuner final : public TunerBase {
     table_.for_each([&](const detail::Entry<K>& entry) { all.push_back(*entry.decision); });
     return all;
   }
+  static const void* type_of() {
+    static const char tag = 0;
+    return &tag;
+  }
+  const void* type() const override { return type_of(); }
   void reset() override {
     const std::lock_guard lock(mutex_);
     table_.clear();
@@ -220,22 +227,30 @@ class LocalTuner {
   Status execute(TuneContext& context, const K& key, const Args& args,
                  const std::function<void(TunableSet<K, Args>&)>& describe, Stream stream = {},
                  CallReport* report = nullptr) {
-    return of(context, describe)
-        .execute(anchored_key(key, context.settings().autotune.level), args, stream, report);
+    Tuner<K, Args>* tuner = of(context, describe);
+    if (tuner == nullptr) {
+      return fail(ErrorKind::invalid_argument,
+                  "the name " + name_ + " belongs to a tuner of other types in this session");
+    }
+    return tuner->execute(anchored_key(key, context.settings().autotune.level), args, stream,
+                          report);
   }
 
-  // The tuner of this operation in a session, made at first use. Later calls take no lock.
-  Tuner<K, Args>& of(TuneContext& context,
+  // The tuner of this operation in a session, made at first use; null when the session has a tuner
+  // of other types under this name ("matmul" and "sum" are the library's). Later calls take no
+  // lock.
+  Tuner<K, Args>* of(TuneContext& context,
                      const std::function<void(TunableSet<K, Args>&)>& describe) {
     for (const Known* known = known_.load(std::memory_order_acquire); known != nullptr;
          known = known->next) {
-      if (known->context == context.id()) return *known->tuner;
+      if (known->context == context.id()) return known->tuner;
     }
-    auto& tuner =
-        static_cast<Tuner<K, Args>&>(context.tuner(name_, [&]() -> std::unique_ptr<TunerBase> {
-          return std::make_unique<Tuner<K, Args>>(context, name_, describe);
-        }));
-    auto* known = new Known{context.id(), &tuner, known_.load(std::memory_order_relaxed)};
+    TunerBase& found = context.tuner(name_, [&]() -> std::unique_ptr<TunerBase> {
+      return std::make_unique<Tuner<K, Args>>(context, name_, describe);
+    });
+    if (found.type() != Tuner<K, Args>::type_of()) return nullptr;
+    auto* tuner = static_cast<Tuner<K, Args>*>(&found);
+    auto* known = new Known{context.id(), tuner, known_.load(std::memory_order_relaxed)};
     while (!known_.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
     }
     return tuner;

@@ -212,7 +212,27 @@ const Field* field_on_line(std::string_view toml, std::size_t line, bool whole_f
   return nullptr;
 }
 
+// The parser goes one step down its stack for each part of a dotted key, and has no limit: the
+// number of the first line whose key has more parts than anybody needs; 0 for none.
+std::size_t line_of_deep_key(std::string_view toml) {
+  constexpr std::ptrdiff_t kMostParts = 100;
+  std::size_t number = 0;
+  while (!toml.empty()) {
+    ++number;
+    const std::size_t end = std::min(toml.find('\n'), toml.size());
+    const std::string_view line = toml.substr(0, end);
+    const std::string_view key = line.substr(0, line.find('='));
+    if (std::count(key.begin(), key.end(), '.') > kMostParts) return number;
+    toml.remove_prefix(std::min(end + 1, toml.size()));
+  }
+  return 0;
+}
+
 Result<Settings> parse(std::string_view toml, const fs::path& name) {
+  if (const std::size_t line = line_of_deep_key(toml)) {
+    return fail(ErrorKind::settings,
+                fmt::format("{}:{}: a key of more than 100 parts", name.string(), line));
+  }
   const bool whole_file = name.filename() == kFileName;
   try {
     const toml::table document = toml::parse(toml, name.string());
@@ -226,7 +246,11 @@ Result<Settings> parse(std::string_view toml, const fs::path& name) {
       }
     } else {
       const toml::node* section = document.get(kSection);
-      if (section == nullptr) return Settings();
+      if (section == nullptr) {
+        Settings nothing;
+        nothing.found = false;
+        return nothing;
+      }
       table = section->as_table();
       if (table == nullptr) {
         reader.fault(*section, fmt::format("{} must be a table: [{}]", kSection, kSection));

@@ -471,5 +471,18 @@ TEST(Settings, RandomDamageNeverCrashesNorYieldsInvalidSettings) {
   EXPECT_GT(accepted, 20);
 }
 
+TEST(SettingsDepth, AKeyWithoutEndIsAnErrorNotAStackOverflow) {
+  std::string key = "a";
+  for (int i = 0; i < 200000; ++i) key += ".a";
+  for (const std::string& text : {key + " = 1\n", "threads = 1\n[" + key + "]\n"}) {
+    const auto settings = parse_settings(text, "rooftune.toml");
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().kind, ErrorKind::settings);
+  }
+  const auto nothing = parse_settings("[other]\nx = 1\n", "project.toml");
+  ASSERT_TRUE(nothing);
+  EXPECT_FALSE(nothing->found);
+}
+
 }  // namespace
 }  // namespace rooftune

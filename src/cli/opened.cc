@@ -55,6 +55,11 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
     return stop(common.settings ? Exit::usage : failure_of(read.error()).exit, read.error().text);
   }
   Settings settings = *std::move(read);
+  if (common.settings && !settings.found) {
+    return stop(Exit::usage, fmt::format("{} has no [rooftune] table; only a file named "
+                                         "rooftune.toml is read whole",
+                                         *common.settings));
+  }
   if (Status applied = apply_environment_variables(settings); !applied) {
     return stop(applied.error());
   }
@@ -69,8 +74,11 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
   return settings;
 }
 
-Opened::Opened(std::unique_ptr<Session> session, std::optional<std::filesystem::path> trace_file)
-    : session_(std::move(session)), trace_file_(std::move(trace_file)) {
+Opened::Opened(std::unique_ptr<Session> session, std::optional<std::filesystem::path> trace_file,
+               std::shared_ptr<Warnings> warnings)
+    : session_(std::move(session)),
+      trace_file_(std::move(trace_file)),
+      warnings_(std::move(warnings)) {
   observe(nullptr);
 }
 
@@ -110,12 +118,16 @@ Outcome<std::unique_ptr<Opened>> open_session(const CommonOptions& common, Setti
   SessionOptions options;
   options.settings = std::move(settings);
   options.folders = {*current, user_cache_folder()};
-  options.warn = [](const std::string& text) { note(text); };
+  const auto warnings = std::make_shared<Warnings>();
+  options.warn = [warnings](const std::string& text) {
+    warnings->add(text);
+    note(text);
+  };
   auto session = Session::open(options);
   if (!session) return stop(session.error());
   std::optional<std::filesystem::path> trace_file;
   if (common.trace) trace_file = *common.trace;
-  return std::make_unique<Opened>(*std::move(session), std::move(trace_file));
+  return std::make_unique<Opened>(*std::move(session), std::move(trace_file), warnings);
 }
 
 }  // namespace rooftune::cli

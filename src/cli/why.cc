@@ -80,7 +80,7 @@ Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options) {
     return stop(
         Exit::failed,
         fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}` "
-                    "makes a decision",
+                    "with the same options makes a decision, where a database can keep it",
                     *decision ? " by these versions of the kernels" : "", product->text,
                     options.type, session.client().name(), session.environment_text(),
                     options.type == "f32" ? "" : "--type " + options.type + " ", product->text));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -224,6 +225,34 @@ TEST_F(SessionTest, ALocalTunerServesSeveralSessionsAndForgetsDeadOnes) {
   }
   EXPECT_EQ(described, 3);
   EXPECT_EQ(ran, 6);
+}
+
+TEST_F(SessionTest, ANameBelongsToOnePairOfTypes) {
+  auto session = open();
+  int ran = 0;
+  for (const char* name : {"matmul", "sum"}) {
+    LocalTuner<OnlyKey, OnlyArgs> tuner(name);
+    const Status done = tuner.execute(*session, {5}, {&ran}, [](auto& set) {
+      set.add("only", [](const OnlyArgs&, Stream) -> Status { return {}; });
+    });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().kind, ErrorKind::invalid_argument);
+    EXPECT_THAT(done.error().text, HasSubstr(name));
+  }
+}
+
+TEST_F(SessionTest, ScalarsCountInTheTypeOfTheOperands) {
+  auto session = open();
+  Square square(16);
+  for (int call = 0; call < 3; ++call) {
+    // 1e-60 is 0 in f32: out is not read, and then lhs and rhs are not.
+    std::fill(square.c.begin(), square.c.end(), std::numeric_limits<float>::quiet_NaN());
+    ASSERT_TRUE(session->matmul(square.lhs(), square.rhs(), square.out(), {.beta = 1e-60}));
+    EXPECT_EQ(square.c, square.right);
+  }
+  square.a[0] = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE(session->matmul(square.lhs(), square.rhs(), square.out(), {.alpha = 1e-60}));
+  EXPECT_EQ(square.c, std::vector<float>(square.c.size(), 0));
 }
 
 TEST_F(SessionTest, UnknownThingsAreNamed) {

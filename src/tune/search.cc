@@ -95,6 +95,7 @@ class Search {
     bool served = false;
     for (std::size_t r = 0; r < plan.size() && !served; ++r) {
       served = run_round(plan[r]);
+      if (trial_error_) return std::unexpected(*trial_error_);
       if (!served && decision_.partial) break;
     }
     return conclude(plan);
@@ -186,7 +187,7 @@ class Search {
     for (const std::size_t i : members) prior.push_back(evidence(i).samples);
     Schedule schedule(settings_, limit_s_, std::move(prior));
 
-    while (const auto member = schedule.next()) {
+    while (const auto member = trial_error_ ? std::nullopt : schedule.next()) {
       if (out_of_budget()) {
         decision_.partial = true;
         break;
@@ -299,7 +300,8 @@ class Search {
     if (settings_.verify) {
       const Charge charge(decision_.cost.verify_s);
       if (Status poisoned = problem_.poison(); !poisoned) {
-        disqualify(i, Verdict::launch_failed, poisoned.error().text);
+        // No fault of the candidate: nothing can be measured on this trial.
+        trial_error_ = std::move(poisoned.error());
         return std::nullopt;
       }
     }
@@ -467,6 +469,7 @@ class Search {
   std::optional<double> limit_s_;  // in force; the record keeps its own
   std::vector<Visit> visits_;      // by candidate
   double start_s_ = 0;
+  std::optional<Error> trial_error_;
 };
 
 }  // namespace

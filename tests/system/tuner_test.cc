@@ -386,6 +386,73 @@ TEST(Tuner, NoiseAndDriftDoNotTurnTheRanking) {
   EXPECT_GE(right, kRuns * 9 / 10);
 }
 
+TEST(Tuner, WhatCandidatesThrowIsAFailureLikeAnyOther) {
+  FakeScript script = toy_script({{"naive", kSlowest}, {"thrower", 1e-5}, {"good", kFast}});
+  script.kernels["thrower"].entry = [](const void*) -> Status { throw std::runtime_error("boom"); };
+  ToyWorld world(script, {{"naive"}, {"thrower"}, {"good"}});
+  ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.report.candidate, "good");
+  EXPECT_EQ(world.verdict("thrower"), Verdict::launch_failed);
+  EXPECT_THAT(world.decision().find("thrower")->reason, HasSubstr("boom"));
+}
+
+// An operation whose own functions fail in every way.
+TEST(Tuner, ABrokenDescriptionStillGivesTheFallback) {
+  enum class Broken {
+    inputs_throw,
+    inputs_empty,
+    poison_fails,
+    poison_throws,
+    check_throws,
+    bound
+  };
+  struct BrokenTrial final : Trial<ToyArgs> {
+    BrokenTrial(const ToyArgs& args, Broken how_broken) : mine(args), how(how_broken) {
+      memory.resize(static_cast<std::size_t>(args.size));
+      mine.out = memory.data();
+    }
+    const ToyArgs& args() const override { return mine; }
+    Status poison(Stream) override {
+      if (how == Broken::poison_fails) return fail(ErrorKind::internal, "no poison");
+      if (how == Broken::poison_throws) throw 7;
+      return {};
+    }
+    Result<Check> check(Stream) override {
+      if (how == Broken::check_throws) throw std::runtime_error("no check");
+      return Check{};
+    }
+    std::uint64_t scratch_bytes() const override { return 0; }
+    std::vector<float> memory;
+    ToyArgs mine;
+    Broken how;
+  };
+  for (const Broken how : {Broken::inputs_throw, Broken::inputs_empty, Broken::poison_fails,
+                           Broken::poison_throws, Broken::check_throws, Broken::bound}) {
+    ToyWorld world(toy_script({}), {{"naive"}});
+    const auto describe = [&](TunableSet<ToyKey, ToyArgs>& set) {
+      set.inputs([how](const ToyKey&, const ToyArgs& args,
+                       Stream) -> Result<std::unique_ptr<Trial<ToyArgs>>> {
+        if (how == Broken::inputs_throw) throw std::runtime_error("no inputs");
+        if (how == Broken::inputs_empty) return nullptr;
+        return std::make_unique<BrokenTrial>(args, how);
+      });
+      set.bound([how](const ToyKey&, const ToyArgs&) -> std::optional<Work> {
+        if (how == Broken::bound) throw std::runtime_error("no bound");
+        return std::nullopt;
+      });
+      set.add("first", [](const ToyArgs& args, Stream) { return toy_kernel(&args); });
+      set.add("second", [](const ToyArgs& args, Stream) { return toy_kernel(&args); });
+    };
+    Tuner<ToyKey, ToyArgs> tuner(*world.context, "broken", describe);
+    std::vector<float> in(8, 3), out(8);
+    for (int call = 0; call < 2; ++call) {
+      const Status done = tuner.execute(ToyKey{8, ""}, {in.data(), out.data(), 8}, {});
+      ASSERT_TRUE(done) << int(how) << ": " << done.error().text;
+      EXPECT_EQ(out, std::vector<float>(8, 6));
+    }
+  }
+}
+
 TEST(Tuner, ForcingRunsExactlyThatCandidate) {
   ToyWorld world(toy_script({{"naive", kSlowest}, {"fast", kFast}}),
                  {{"naive"}, {"fast", 0, 0, "1", even_only}});

@@ -59,9 +59,21 @@ class TypedProblem final : public Problem {
     return {};
   }
   std::uint64_t scratch_bytes() const override { return trial_->scratch_bytes(); }
-  Status poison() override { return trial_->poison(stream_); }
+  Status poison() override {
+    try {
+      return trial_->poison(stream_);
+    } catch (...) {
+      return fail(ErrorKind::unsupported, exception_text("the trial"));
+    }
+  }
   Status run_trial(std::size_t i) override { return set_.run(i, trial_->args(), stream_); }
-  Result<Check> check() override { return trial_->check(stream_); }
+  Result<Check> check() override {
+    try {
+      return trial_->check(stream_);
+    } catch (...) {
+      return fail(ErrorKind::unsupported, exception_text("the trial"));
+    }
+  }
   Stream stream() const override { return stream_; }
   Client& client() const override { return set_.client(); }
 

@@ -44,7 +44,8 @@ bool MatmulMemo::serves(std::uint64_t context, const MatmulTuner& tuner, const C
   if (context_ != context || version_ != tuner.version() || running_) return false;
   if (lhs.dtype != args_.dtype || rhs.dtype != args_.dtype || out.dtype != args_.dtype ||
       options.strategy != Strategy::autotune || options.precision != Precision::highest ||
-      accumulate_ != (options.beta != 0) || options.alpha == 0) {
+      accumulate_ != (scalar_in(args_.dtype, options.beta) != 0) ||
+      scalar_in(args_.dtype, options.alpha) == 0) {
     return false;
   }
   if (!same_layout(lhs.layout, lhs_) || !same_layout(rhs.layout, rhs_) ||
@@ -66,8 +67,8 @@ Status MatmulMemo::run(const MatmulTuner& tuner, const ConstView& lhs, const Con
   args_.a = lhs.data;
   args_.b = rhs.data;
   args_.c = out.data;
-  args_.alpha = options.alpha;
-  args_.beta = options.beta;
+  args_.alpha = scalar_in(args_.dtype, options.alpha);
+  args_.beta = scalar_in(args_.dtype, options.beta);
   running_ = true;
   Status done = tuner.hit(*entry_, args_, options.stream, options.report);
   running_ = false;

@@ -103,8 +103,8 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
   problem.precision = options.precision;
   GemmArgs& gemm = problem.gemm;
   gemm.dtype = lhs.dtype;
-  gemm.alpha = options.alpha;
-  gemm.beta = options.beta;
+  gemm.alpha = scalar_in(lhs.dtype, options.alpha);
+  gemm.beta = scalar_in(lhs.dtype, options.beta);
   gemm.a = lhs.data;
   gemm.b = rhs.data;
   gemm.c = out.data;

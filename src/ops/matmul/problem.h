@@ -25,6 +25,15 @@ struct MatmulProblem {
 Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const View& out,
                            const MatmulOptions& options, MatmulProblem& problem);
 
+// alpha or beta as kernels use it: rounded to the type of the operands.
+inline double scalar_in(DType dtype, double value) {
+  if (dtype != DType::f32) return value;
+  // GCC 12 drops the way to float and back when it puts two of these into one vector; not from a
+  // volatile.
+  const volatile float rounded = static_cast<float>(value);
+  return rounded;
+}
+
 // Operations and unavoidable bytes: batch * m * n * (2k - 1), and each input once (a broadcast
 // one not repeated) plus the output once. In double: no size overflows.
 double matmul_ops(const GemmArgs& gemm);
