@@ -65,7 +65,7 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
   }
   if (common.device) settings.device = *common.device;
   if (common.environment) settings.environment = *common.environment;
-  if (common.threads) settings.threads = *common.threads;
+  if (common.threads) settings.threads = common.threads;
   if (common.isa) settings.isa = *common.isa;
   if (common.level) {
     settings.autotune.level = parse_level(*common.level).value_or(settings.autotune.level);

@@ -105,7 +105,7 @@ void keep_decision(TuneContext& context, Decision& decision) {
   const auto write = [&] {
     // Trouble with the store is the store's to report; the decision lives on in memory.
     static_cast<void>(
-        environment->merge(ns, decision.key, [&](std::optional<std::string> existing) {
+        environment->merge(ns, decision.key, [&](const std::optional<std::string>& existing) {
           if (!existing) return to_json(decision);
           const auto older = decision_from_json(existing.value_or(""));
           return to_json(older ? merged(*older, decision) : decision);
