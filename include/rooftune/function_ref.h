@@ -26,6 +26,8 @@ class FunctionRef<R(Args...)> {
     } else {
       object_ = const_cast<void*>(static_cast<const void*>(std::addressof(callable)));
     }
+    // The types are those of the signature.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param)
     call_ = [](void* object, Args... args) -> R {
       if constexpr (std::is_function_v<Callable>) {
         return reinterpret_cast<Callable*>(object)(std::forward<Args>(args)...);
