@@ -8,6 +8,9 @@
 
 namespace rooftune {
 
+// What a product costs at least, in the arithmetic that its types and policy allow on a machine.
+Work matmul_work(const GemmArgs& args, const Capabilities& machine);
+
 // Fills a set with what the device of its client can run.
 void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 

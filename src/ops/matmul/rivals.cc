@@ -167,8 +167,8 @@ Status run_cblas(const GemmArgs& args, CblasGemm<T> gemm, CblasGemmBatchStrided<
 }
 
 Status run_dnnl(const GemmArgs& args, DnnlSgemm sgemm) {
-  if (args.dtype != DType::f32) {
-    return fail(ErrorKind::unsupported, fmt::format("no product of {}", to_string(args.dtype)));
+  if (args.a_type != DType::f32) {
+    return fail(ErrorKind::unsupported, fmt::format("no product of {}", to_string(args.a_type)));
   }
   const auto call = blas_call(args, INT64_MAX);
   if (!call) return std::unexpected(call.error());
@@ -196,13 +196,14 @@ Result<Rival> with_cblas(const Library& library, std::string_view name, std::str
     dgemm_batch = library.find<CblasGemmBatchStrided<double>>("cblas_dgemm_batch_strided");
   }
   const auto run = [=](const GemmArgs& args) -> Status {
-    switch (args.dtype) {
+    switch (args.a_type) {
       case DType::f32:
         return run_cblas<float>(args, sgemm, sgemm_batch);
       case DType::f64:
         return run_cblas<double>(args, dgemm, dgemm_batch);
       default:
-        return fail(ErrorKind::unsupported, fmt::format("no product of {}", to_string(args.dtype)));
+        return fail(ErrorKind::unsupported,
+                    fmt::format("no product of {}", to_string(args.a_type)));
     }
   };
   return Rival{std::string(name), std::move(version), run};

@@ -58,7 +58,8 @@ class Problem {
         c_(static_cast<std::size_t>(batch * m * n), T(-1)) {
     for (std::size_t i = 0; i < a_.size(); ++i) a_[i] = static_cast<T>(i % 7) - 2;
     for (std::size_t i = 0; i < b_.size(); ++i) b_[i] = static_cast<T>(i % 5) - 1;
-    args_.dtype = dtype_of<T>;
+    args_.a_type = args_.b_type = args_.c_type = dtype_of<T>;
+    args_.family = sizeof(T) == 4 ? TypeFamily::f32 : TypeFamily::f64;
     args_.m = m, args_.n = n, args_.k = k;
     args_.a = a_.data(), args_.b = b_.data(), args_.c = c_.data();
     args_.a_row = lhs_transposed ? 1 : k, args_.a_col = lhs_transposed ? m : 1;
