@@ -32,6 +32,7 @@ SEES = {
 PUBLIC = {
     "error.h": "base",
     "dtype.h": "base",
+    "float16.h": "base",
     "function_ref.h": "base",
     "tensor.h": "base",
     "settings.h": "base",

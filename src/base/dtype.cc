@@ -16,6 +16,8 @@ std::string_view to_string(DType dtype) {
       return "i32";
     case DType::i8:
       return "i8";
+    case DType::u8:
+      return "u8";
     case DType::f8e4m3:
       return "f8e4m3";
     case DType::f8e5m2:
