@@ -29,7 +29,7 @@ constexpr int kAgreeing = 3;
 struct Patience {
   double least_s, most_s;
 };
-constexpr Patience kForCompute{16e-3, 40e-3};
+constexpr Patience kForCompute{12e-3, 30e-3};  // of each type: a device may have six
 constexpr Patience kForMemory{1e-3, 8e-3};
 constexpr Patience kForLaunch{0, 4e-3};
 

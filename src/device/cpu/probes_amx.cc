@@ -48,20 +48,20 @@ void products(const ProbeArgs& probe, std::int64_t index) {
   const TileConfig config;
   settle(&config);
   _tile_loadconfig(&config);
-  Tile operand;
+  Tile operands[4];
   for (std::uint32_t i = 0; i < 4; ++i) {
-    fill(operand, 4 * static_cast<std::uint32_t>(index) + i);
-    settle(&operand);
-    // The number of a tile is part of the instruction.
-    if (i == 0) _tile_loadd(4, &operand, 64);
-    if (i == 1) _tile_loadd(5, &operand, 64);
-    if (i == 2) _tile_loadd(6, &operand, 64);
-    if (i == 3) _tile_loadd(7, &operand, 64);
+    fill(operands[i], 4 * static_cast<std::uint32_t>(index) + i);
   }
-  _tile_loadd(0, &operand, 64);
-  _tile_loadd(1, &operand, 64);
-  _tile_loadd(2, &operand, 64);
-  _tile_loadd(3, &operand, 64);
+  settle(operands);
+  _tile_loadd(4, &operands[0], 64);
+  _tile_loadd(5, &operands[1], 64);
+  _tile_loadd(6, &operands[2], 64);
+  _tile_loadd(7, &operands[3], 64);
+  // The sums begin with values of their own, as f32 near 1.
+  _tile_loadd(0, &operands[0], 64);
+  _tile_loadd(1, &operands[1], 64);
+  _tile_loadd(2, &operands[2], 64);
+  _tile_loadd(3, &operands[3], 64);
   for (std::uint64_t r = 0; r < probe.repeats; ++r) {
     for (int product = 0; product < kProducts; product += 4) {
       if constexpr (kInt8) {
@@ -84,7 +84,7 @@ void products(const ProbeArgs& probe, std::int64_t index) {
   _tile_stored(3, &sums[3], 64);
   // Tiles in use make every switch of threads slower.
   _tile_release();
-  settle(&sums);
+  settle(sums);
   auto* const sink =
       reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(probe.sink)) + 16 * index;
   for (int column = 0; column < 16; ++column) {
