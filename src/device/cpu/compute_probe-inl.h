@@ -1,6 +1,6 @@
 // The loop of a compute probe, compiled once per instruction set: the includer defines
-// ROOFTUNE_PROBE_CHAINS (independent accumulators) and ROOFTUNE_PROBE_NAMESPACE. Every name here
-// lives in that namespace, so that no code for a newer processor is ever shared with a level below.
+// ROOFTUNE_PROBE_NAMESPACE. Every name here lives in that namespace, so that no code for a newer
+// processor is ever shared with a level below.
 #ifndef ROOFTUNE_DEVICE_CPU_COMPUTE_PROBE_INL_H_
 #define ROOFTUNE_DEVICE_CPU_COMPUTE_PROBE_INL_H_
 
@@ -13,17 +13,17 @@
 namespace rooftune::ROOFTUNE_PROBE_NAMESPACE {
 namespace {
 
-constexpr int kChains = ROOFTUNE_PROBE_CHAINS;
 // Steps of a chain in one repeat: long enough that starting the loop costs nothing.
 constexpr int kSteps = 512;
 
-// The rate of multiply-adds between registers: enough independent chains hide their latency.
+// The rate of multiply-adds between registers: kChains independent sums hide their latency.
 // `Steps` is one thread's operands: `multiply_add` adds kOperations / 2 products to a sum, `start`
 // gives each chain another value, so that none is computed twice, and `join` makes all count.
 template <class Steps>
 KernelOutcome compute(const void* args, CpuContext& context) {
   const auto& probe = *static_cast<const ProbeArgs*>(args);
   context.parallel_for(context.threads(), [&](std::int64_t index, int) {
+    constexpr int kChains = Steps::kChains;
     Steps steps;
     typename Steps::Sum sum[kChains];
     for (int c = 0; c < kChains; ++c) sum[c] = steps.start(index, c);
@@ -42,7 +42,7 @@ KernelOutcome compute(const void* args, CpuContext& context) {
 
 template <class Steps>
 CpuProbe compute_probe() {
-  return {compute<Steps>, kSteps * kChains * Steps::kOperations};
+  return {compute<Steps>, kSteps * Steps::kChains * Steps::kOperations};
 }
 
 // Operands of the integer probes: numbers of either sign, no two neighbours alike, and none zero,

@@ -24,6 +24,7 @@ using Vector = typename VectorOf<T>::type;
 template <class T>
 struct FloatSteps {
   using Sum = Vector<T>;
+  static constexpr int kChains = ROOFTUNE_PROBE_CHAINS;
   static constexpr double kOperations = 2.0 * double(kBytes) / double(sizeof(T));
 
   Sum half = Sum{} + T(0.5);

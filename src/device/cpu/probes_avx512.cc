@@ -1,8 +1,6 @@
 #include <immintrin.h>
 
 #define ROOFTUNE_PROBE_NAMESPACE probe_avx512
-#define ROOFTUNE_PROBE_BYTES 64
-#define ROOFTUNE_PROBE_CHAINS 16
 #include "device/cpu/compute_probe-inl.h"
 
 namespace rooftune::probe_avx512 {
@@ -11,6 +9,7 @@ namespace {
 // Bytes widened to 16 bits: products of neighbours are added in 32.
 struct Int8Steps {
   using Sum = __m512i;
+  static constexpr int kChains = 16;
   static constexpr double kOperations = 64;  // 2 for each 16-bit lane
 
   Sum a, b;
@@ -24,8 +23,13 @@ struct Int8Steps {
     return _mm512_set1_epi32(static_cast<int>(thread) + 1000 * chain + 1);
   }
   void multiply_add(Sum& sum) {
-    asm volatile("" : "+v"(a));  // or the product would be computed once
-    sum = _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+    // The compiler may neither compute a product once for all nor move sums about.
+    Sum factor = a;
+    asm volatile("" : "+v"(factor));
+    a = factor;
+    Sum next = _mm512_add_epi32(sum, _mm512_madd_epi16(factor, b));
+    asm volatile("" : "+v"(next));
+    sum = next;
   }
   void join(Sum& sum, const Sum& other) const { sum = _mm512_add_epi32(sum, other); }
 };
@@ -34,6 +38,8 @@ struct Int8Steps {
 }  // namespace rooftune::probe_avx512
 
 #define ROOFTUNE_PROBE_INT8
+#define ROOFTUNE_PROBE_BYTES 64
+#define ROOFTUNE_PROBE_CHAINS 16
 #include "device/cpu/probes-inl.h"
 
 namespace rooftune {

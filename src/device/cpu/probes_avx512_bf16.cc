@@ -1,7 +1,6 @@
 #include <immintrin.h>
 
 #define ROOFTUNE_PROBE_NAMESPACE probe_avx512_bf16
-#define ROOFTUNE_PROBE_CHAINS 16
 #include "device/cpu/compute_probe-inl.h"
 
 namespace rooftune {
@@ -20,6 +19,7 @@ struct alignas(64) Values {
 // until it no longer changes, near 2^27, and is a normal number always.
 struct Steps {
   using Sum = __m512;
+  static constexpr int kChains = 16;
   static constexpr double kOperations = 64;
 
   __m512bh a, b;

@@ -1,7 +1,6 @@
 #include <immintrin.h>
 
 #define ROOFTUNE_PROBE_NAMESPACE probe_avx512_vnni
-#define ROOFTUNE_PROBE_CHAINS 16
 #include "device/cpu/compute_probe-inl.h"
 
 namespace rooftune {
@@ -11,6 +10,7 @@ namespace {
 // Four products of an unsigned and a signed byte for each 32-bit sum.
 struct Steps {
   using Sum = __m512i;
+  static constexpr int kChains = 16;
   static constexpr double kOperations = 128;
 
   Sum a, b;

@@ -5,8 +5,6 @@
 #endif
 
 #define ROOFTUNE_PROBE_NAMESPACE probe_portable
-#define ROOFTUNE_PROBE_BYTES 16
-#define ROOFTUNE_PROBE_CHAINS 12
 #include "device/cpu/compute_probe-inl.h"
 
 #if defined(__SSE2__)
@@ -17,6 +15,7 @@ namespace {
 // Bytes widened to 16 bits: products of neighbours are added in 32.
 struct Int8Steps {
   using Sum = __m128i;
+  static constexpr int kChains = 12;
   static constexpr double kOperations = 16;  // 2 for each 16-bit lane
 
   Sum a, b;
@@ -30,8 +29,13 @@ struct Int8Steps {
     return _mm_set1_epi32(static_cast<int>(thread) + 1000 * chain + 1);
   }
   void multiply_add(Sum& sum) {
-    asm volatile("" : "+x"(a));  // or the product would be computed once
-    sum = _mm_add_epi32(sum, _mm_madd_epi16(a, b));
+    // The compiler may neither compute a product once for all nor move sums about.
+    Sum factor = a;
+    asm volatile("" : "+x"(factor));
+    a = factor;
+    Sum next = _mm_add_epi32(sum, _mm_madd_epi16(factor, b));
+    asm volatile("" : "+x"(next));
+    sum = next;
   }
   void join(Sum& sum, const Sum& other) const { sum = _mm_add_epi32(sum, other); }
 };
@@ -46,6 +50,7 @@ namespace {
 // Eight products of bytes, exact in 16 bits; neighbours are added in 32.
 struct Int8Steps {
   using Sum = int32x4_t;
+  static constexpr int kChains = 8;  // the sums alone wait for each other
   static constexpr double kOperations = 16;
 
   int8x8_t a, b;
@@ -69,6 +74,8 @@ struct Int8Steps {
 }  // namespace rooftune::probe_portable
 #endif
 
+#define ROOFTUNE_PROBE_BYTES 16
+#define ROOFTUNE_PROBE_CHAINS 12
 #include "device/cpu/probes-inl.h"
 
 namespace rooftune {
