@@ -26,12 +26,14 @@ constexpr int kAgreeing = 3;
 // How long samples are taken. The least is longer than the slices in which a busy system hands out
 // its processors: threads that share them with others all run in some of the samples only, and the
 // rate of fewer threads repeats itself very well. The most bounds what a probe may cost.
+// The count bounds a device whose clock stands still, or steps so coarsely that no two agree.
 struct Patience {
   double least_s, most_s;
+  std::size_t most_samples;
 };
-constexpr Patience kForCompute{12e-3, 30e-3};  // of each type: a device may have six
-constexpr Patience kForMemory{1e-3, 8e-3};
-constexpr Patience kForLaunch{0, 4e-3};
+constexpr Patience kForCompute{12e-3, 30e-3, 100};  // of each type: a device may have six
+constexpr Patience kForMemory{1e-3, 8e-3, 100};
+constexpr Patience kForLaunch{0, 4e-3, 12};  // each sample is a row of launches
 
 // Working sets of the curve: every step of 4 from well inside a first-level cache up to well
 // beyond the last one.
@@ -97,8 +99,8 @@ Result<double> best_of(const Client& client, const Patience& patience, Measure m
                                      [&](double s) { return s <= best * (1 + kRepeatable); });
     const double spent = client.now_s() - start;
     const bool enough = samples.size() >= std::size_t{kAgreeing} && spent >= patience.least_s;
-    // The count bounds a device whose clock stands still.
-    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) || samples.size() >= 100) {
+    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) ||
+        samples.size() >= patience.most_samples) {
       return best;
     }
   }
