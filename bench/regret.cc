@@ -105,7 +105,7 @@ std::vector<Contender> legal_contenders(const CpuClient& client, const GemmArgs&
   std::vector<Contender> contenders;
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
     const CpuKernelFn kernel = row.kernels.of(gemm.family);
-    if (row.isa > client.isa() || kernel == nullptr) continue;
+    if (kernel == nullptr || !client.isa_report().has_level(row.isa)) continue;
     if (row.illegal_because != nullptr &&
         row.illegal_because(gemm, client.capabilities().threads) != nullptr) {
       continue;

@@ -32,6 +32,8 @@ SEES = {
 PUBLIC = {
     "error.h": "base",
     "dtype.h": "base",
+    "float16.h": "base",
+    "precision.h": "base",
     "function_ref.h": "base",
     "tensor.h": "base",
     "settings.h": "base",

@@ -185,6 +185,9 @@ struct ProbeKernel {
   // operations_per_repeat * repeats. 0 for the others: a pass of a copy reads and writes
   // ProbeArgs::bytes, a pass of a read or write moves them once.
   double operations_per_repeat = 0;
+  // compute, matrix: the type whose probe this is, where another type runs at its rate (u8 as i8
+  // does): one measurement serves both. Absent: the type that was asked for.
+  std::optional<DType> same_as = {};
 };
 
 // The argument struct of every probe kernel. Results must depend on the memory read, so that

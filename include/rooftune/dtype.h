@@ -8,7 +8,7 @@
 
 namespace rooftune {
 
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i32, i8, f8e4m3, f8e5m2, u8 };
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8, f8e4m3, f8e5m2 };
 
 // Bytes of one element.
 constexpr std::int64_t size_of(DType dtype) {
@@ -36,7 +36,7 @@ std::string_view to_string(DType dtype);
 // The inverse of to_string; nothing for an unknown name.
 std::optional<DType> parse_dtype(std::string_view name);
 
-// The DType of a C++ type: dtype_of<float> is DType::f32.
+// The DType of a C++ type: dtype_of<float> is DType::f32. The 16-bit types are in float16.h.
 template <class T>
 inline constexpr DType dtype_of = T::rooftune_dtype;
 template <>

@@ -56,10 +56,12 @@ struct AutotuneSettings {
 struct Settings {
   std::string device = "cpu";  // device = "cpu"
   std::string environment =
-      "project";                   // environment = "project" | "local" | "global" | name | path
-  std::optional<int> threads;      // threads = 4; absent: all that this process may use
-  std::optional<std::string> isa;  // isa = "portable" | "avx2" | "avx512": a cap; absent: best
-  AutotuneSettings autotune;       // [autotune]
+      "project";               // environment = "project" | "local" | "global" | name | path
+  std::optional<int> threads;  // threads = 4; absent: all that this process may use
+  // isa = "portable" | "neon" | "avx2" | "avx512" | "avx512_vnni" | "avx512_bf16" | "avx512_fp16" |
+  // "amx": a cap, this level and those before it; absent: all that can be used here.
+  std::optional<std::string> isa;
+  AutotuneSettings autotune;  // [autotune]
   // The file these settings came from, when there was one; `project` is resolved from its folder.
   std::filesystem::path file;
   bool found = true;  // false: the file that was read has no [rooftune] table, and nothing was set

@@ -24,7 +24,7 @@ struct Work {
   double ops = 0;    // arithmetic operations
   double bytes = 0;  // each input once and the output once
   DType dtype = DType::f32;
-  bool matrix_units = false;  // the candidates may use matrix units for this type
+  bool matrix_units = false;  // the candidates may use matrix units for this type, if any
 };
 
 // What a verification found.

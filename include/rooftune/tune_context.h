@@ -70,7 +70,8 @@ class TuneContext {
   TunerBase& tuner(const std::string& name,
                    const std::function<std::unique_ptr<TunerBase>()>& make);
 
-  // Measured peaks for a working set of so many bytes: from memory, the store, or the probes.
+  // Measured peaks for a working set of so many bytes: from memory, the store, or the probes. Of
+  // matrix units where they are asked for and are there for the type, else of the plain ones.
   // Errors: not_timed, unsupported.
   Result<Peaks> peaks(DType dtype, bool matrix_units, double working_set_bytes);
 

@@ -190,6 +190,7 @@ TEST(Settings, BadTextAndFlagsAreRefused) {
                 HasSubstr("allowed: true or false"));
   }
   EXPECT_THAT(error_of("isa = \"avx\""), HasSubstr("did you mean \"avx2\"?"));
+  EXPECT_THAT(error_of("isa = \"avx512_bf\""), HasSubstr("did you mean \"avx512_bf16\"?"));
   EXPECT_THAT(error_of("[autotune]\npending = \"block\""), HasSubstr("\"wait\", \"fallback\""));
 }
 

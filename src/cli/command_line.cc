@@ -14,17 +14,17 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "device/cpu/isa.h"
 #include "fmt/format.h"
 #include "ops/matmul/rivals.h"
 
 namespace rooftune::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> kIsaNames = {"portable", "avx2", "avx512"};
 constexpr std::array<std::string_view, 4> kLevelNames = {"minimal", "balanced", "extensive",
                                                          "full"};
-constexpr std::array<std::string_view, 9> kTypeNames = {"f32", "f64",    "f16",    "bf16", "i8",
-                                                        "i32", "f8e4m3", "f8e5m2", "u8"};
+constexpr std::array<std::string_view, 9> kTypeNames = {"f32", "f64", "f16",    "bf16",  "i8",
+                                                        "u8",  "i32", "f8e4m3", "f8e5m2"};
 constexpr std::int64_t kMostThreads = 1024;
 
 constexpr const char* kProductHelp =

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/opened.h"
 #include "cli/output.h"
-#include "device/cpu/isa.h"
+#include "device/cpu/client.h"
 #include "fmt/format.h"
 #include "rooftune/device.h"
 
@@ -39,10 +39,10 @@ std::string unit_text(const MatrixUnit& unit) {
                      to_string(unit.rhs), to_string(unit.accumulator), unit.m, unit.n, unit.k);
 }
 
-// What the processor or the operating system holds back; empty for other devices.
+// What the processor, the operating system or a cap holds back; empty for other devices.
 std::vector<IsaRefusal> refused_by(const Client& client) {
-  if (client.name() != "cpu") return {};
-  return detect(read_cpuid()).refused;
+  const auto* const cpu = dynamic_cast<const CpuClient*>(&client);
+  return cpu != nullptr ? cpu->isa_report().refused : std::vector<IsaRefusal>{};
 }
 
 Json to_json(const DeviceStatus& status, const Client* client) {

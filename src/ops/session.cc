@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "device/cpu/client.h"
 #include "device/fake/fake_client.h"
 #include "ops/matmul/fake_work.h"
@@ -27,7 +28,7 @@ Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
       options.isa = parse_isa(*settings.isa);
       if (!options.isa) {
         return fail(ErrorKind::settings,
-                    "isa = \"" + *settings.isa + "\": allowed are portable, avx2, avx512");
+                    "isa = \"" + *settings.isa + "\": allowed are " + list_in_quotes(kIsaNames));
       }
     }
     auto client = CpuClient::make(options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -25,12 +26,14 @@ constexpr int kAgreeing = 3;
 // How long samples are taken. The least is longer than the slices in which a busy system hands out
 // its processors: threads that share them with others all run in some of the samples only, and the
 // rate of fewer threads repeats itself very well. The most bounds what a probe may cost.
+// The count bounds a device whose clock stands still, or steps so coarsely that no two agree.
 struct Patience {
   double least_s, most_s;
+  std::size_t most_samples;
 };
-constexpr Patience kForCompute{16e-3, 40e-3};
-constexpr Patience kForMemory{1e-3, 8e-3};
-constexpr Patience kForLaunch{0, 4e-3};
+constexpr Patience kForCompute{12e-3, 30e-3, 100};  // of each type: a device may have six
+constexpr Patience kForMemory{1e-3, 8e-3, 100};
+constexpr Patience kForLaunch{0, 4e-3, 12};  // each sample is a row of launches
 
 // Working sets of the curve: every step of 4 from well inside a first-level cache up to well
 // beyond the last one.
@@ -96,8 +99,8 @@ Result<double> best_of(const Client& client, const Patience& patience, Measure m
                                      [&](double s) { return s <= best * (1 + kRepeatable); });
     const double spent = client.now_s() - start;
     const bool enough = samples.size() >= std::size_t{kAgreeing} && spent >= patience.least_s;
-    // The count bounds a device whose clock stands still.
-    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) || samples.size() >= 100) {
+    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) ||
+        samples.size() >= patience.most_samples) {
       return best;
     }
   }
@@ -208,11 +211,27 @@ Result<double> Prober::known_or(const std::string& key, ProbeKind kind, DType dt
   return value;
 }
 
+Result<Prober::PeakName> Prober::peak_name(ProbeKind kind, DType dtype) {
+  const auto probe = client_.probe_kernel(kind, dtype);
+  if (!probe) return std::unexpected(probe.error());
+  const DType measured = probe->same_as.value_or(dtype);
+  return PeakName{compute_key(kind, measured, client_.capabilities().threads), kind, measured};
+}
+
+Result<Prober::PeakName> Prober::peak_or_plain(DType dtype, bool matrix_units) {
+  if (matrix_units) {
+    auto peak = peak_name(ProbeKind::matrix, dtype);
+    if (peak || peak.error().kind != ErrorKind::unsupported) return peak;
+  }
+  return peak_name(ProbeKind::compute, dtype);
+}
+
 Result<double> Prober::compute(DType dtype, bool matrix_units) {
   const auto measuring = client_.exclusive();
   const std::lock_guard lock(mutex_);
-  const ProbeKind kind = matrix_units ? ProbeKind::matrix : ProbeKind::compute;
-  return known_or(compute_key(kind, dtype, client_.capabilities().threads), kind, dtype, 0);
+  const auto peak = peak_or_plain(dtype, matrix_units);
+  if (!peak) return std::unexpected(peak.error());
+  return known_or(peak->key, peak->kind, peak->dtype, 0);
 }
 
 Result<double> Prober::memory(ProbeKind kind, double working_set_bytes) {
@@ -260,11 +279,15 @@ Result<ProbeReport> Prober::all(bool fresh) {
   const std::uint64_t launches_before = launches_;
   const int threads = client_.capabilities().threads;
   ProbeReport report;
+  std::set<std::string> asked;  // a rate that serves several types is measured for the first
   for (const ProbeKind kind : {ProbeKind::compute, ProbeKind::matrix}) {
-    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i8,
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
                               DType::f8e4m3, DType::f8e5m2}) {
-      const Result<double> rate =
-          known_or(compute_key(kind, dtype, threads), kind, dtype, 0, fresh);
+      const auto peak = peak_name(kind, dtype);
+      if (!peak && peak.error().kind == ErrorKind::unsupported) continue;
+      if (!peak) return std::unexpected(peak.error());
+      const bool measure = fresh && asked.insert(peak->key).second;
+      const Result<double> rate = known_or(peak->key, kind, peak->dtype, 0, measure);
       if (rate) {
         report.compute.push_back({dtype, kind == ProbeKind::matrix, *rate});
       } else if (rate.error().kind != ErrorKind::unsupported) {
@@ -306,10 +329,10 @@ void Prober::reset() {
 
 void Prober::distrust(DType dtype, bool matrix_units) {
   const std::lock_guard lock(mutex_);
-  const ProbeKind kind = matrix_units ? ProbeKind::matrix : ProbeKind::compute;
-  const std::string key = compute_key(kind, dtype, client_.capabilities().threads);
-  known_.erase(key);
-  distrusted_[key] = true;
+  const auto peak = peak_or_plain(dtype, matrix_units);
+  if (!peak) return;  // and nothing is known
+  known_.erase(peak->key);
+  distrusted_[peak->key] = true;
 }
 
 void Prober::distrust_memory() {

@@ -20,7 +20,7 @@
 namespace rooftune {
 
 // Bumped whenever a probe measures something else: older results are then not believed.
-inline constexpr int kProbeVersion = 1;
+inline constexpr int kProbeVersion = 2;
 
 // Keeps results beyond the process; the store implements it. Both may do nothing.
 class ProbeStore {
@@ -56,6 +56,8 @@ class Prober {
   // `store` may be null. Both outlive the prober.
   Prober(Client& client, ProbeStore* store) : client_(client), store_(store) {}
 
+  // Where there are no matrix units for the type, the peak of the plain ones. A type that runs at
+  // the rate of another (ProbeKernel::same_as) is measured and kept with that one.
   // Errors: unsupported when the device has no such probe; not_timed when the clock failed.
   Result<double> compute(DType dtype, bool matrix_units);
   // Bytes per second of `kind` (copy, read, write) at a working set, interpolated between the
@@ -68,7 +70,7 @@ class Prober {
 
   // Forgets what is known in memory (an environment was switched); the store is untouched.
   void reset();
-  // Forgets one result everywhere, so that the next question measures it again.
+  // Forgets everywhere what compute() answers, so that the next question measures it again.
   void distrust(DType dtype, bool matrix_units);
   void distrust_memory();
 
@@ -77,6 +79,14 @@ class Prober {
   std::uint64_t launches_spent() const;
 
  private:
+  // The key and the type under which a peak is kept; unsupported where there is none.
+  struct PeakName {
+    std::string key;
+    ProbeKind kind;
+    DType dtype;
+  };
+  Result<PeakName> peak_name(ProbeKind kind, DType dtype);
+  Result<PeakName> peak_or_plain(DType dtype, bool matrix_units);
   Result<double> known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,
                           bool fresh = false);
   Result<double> measure_compute(ProbeKind kind, DType dtype);

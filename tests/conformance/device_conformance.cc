@@ -66,8 +66,8 @@ namespace {
     ASSERT_TRUE(outcome.has_value()) << #expression << ": " << outcome.error().text; \
   } while (false)
 
-constexpr DType kAllTypes[] = {DType::f64, DType::f32, DType::f16,    DType::bf16,
-                               DType::i32, DType::i8,  DType::f8e4m3, DType::f8e5m2};
+constexpr DType kAllTypes[] = {DType::f64, DType::f32, DType::f16,    DType::bf16,  DType::i32,
+                               DType::i8,  DType::u8,  DType::f8e4m3, DType::f8e5m2};
 
 std::byte* at(const Buffer& buffer, std::size_t offset = 0) {
   return static_cast<std::byte*>(buffer.address()) + offset;

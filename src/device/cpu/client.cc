@@ -45,36 +45,47 @@ double measure_clock_resolution() {
   return least;
 }
 
-Capabilities describe_cpu(const Topology& topology, Isa isa, const IsaReport& report, int threads) {
+std::vector<MatrixUnit> matrix_units_of(const IsaReport& isa) {
+  if (!isa.has_level(Isa::amx)) return {};
+  std::vector<MatrixUnit> units = {{"amx", DType::bf16, DType::bf16, DType::f32, 16, 16, 32}};
+  for (const DType lhs : {DType::i8, DType::u8}) {
+    for (const DType rhs : {DType::i8, DType::u8}) {
+      units.push_back({"amx", lhs, rhs, DType::i32, 16, 16, 64});
+    }
+  }
+  return units;
+}
+
+Capabilities describe_cpu(const Topology& topology, const IsaReport& isa, int threads) {
   Capabilities capabilities;
-  capabilities.types = {DType::f64, DType::f32};
+  // The 16-bit types are converted and computed in f32, bytes in i32.
+  capabilities.types = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8};
+  capabilities.matrix_units = matrix_units_of(isa);
   capabilities.compute_units = topology.effective_processors;
   capabilities.threads = threads;
-  capabilities.vector_bytes = isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
+  capabilities.vector_bytes = isa.level == Isa::avx512 ? 64 : isa.level == Isa::avx2 ? 32 : 16;
   capabilities.memory_bytes = static_cast<std::uint64_t>(topology.memory_bytes);
   const CacheLevel& last = topology.l3.bytes > 0 ? topology.l3 : topology.l2;
   capabilities.last_level_cache_bytes = static_cast<std::uint64_t>(last.bytes);
   capabilities.clock_resolution_s = measure_clock_resolution();
-  for (const std::string& feature : report.features) {
-    // Above a cap the processor's abilities do not count.
-    const bool avx512 = feature.starts_with("avx512") || feature.starts_with("amx");
-    const bool avx2 = feature == "avx2" || feature == "fma" || feature == "f16c";
-    if ((avx512 && isa < Isa::avx512) || (avx2 && isa < Isa::avx2)) continue;
-    capabilities.features.push_back(feature);
-  }
-  for (const Isa level : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (level <= isa) capabilities.features.push_back("isa:" + std::string(to_string(level)));
+  capabilities.features = isa.features;
+  for (const Isa level : isa.levels) {
+    capabilities.features.push_back("isa:" + std::string(to_string(level)));
   }
   std::sort(capabilities.features.begin(), capabilities.features.end());
   return capabilities;
 }
 
-Fingerprint identify_cpu(const Topology& topology, Isa isa) {
+Fingerprint identify_cpu(const Topology& topology, const IsaReport& isa) {
+  std::string levels;
+  for (const Isa level : isa.levels) {
+    levels += (levels.empty() ? "" : "+") + std::string(to_string(level));
+  }
   std::map<std::string, std::string> parts = {
       {"runtime", "cpu"},
       {"name", topology.model},
       {"signature", fmt::format("{:08x}", read_cpuid().leaf1.eax)},
-      {"isa", std::string(to_string(isa))},
+      {"isa", levels},
       // In GiB: the same machine reports a few pages more or less after an update.
       {"memory_gib", std::to_string((topology.memory_bytes + (std::int64_t{1} << 29)) >> 30)},
       {"l1d", std::to_string(topology.l1d.bytes)},
@@ -90,27 +101,31 @@ Fingerprint identify_cpu(const Topology& topology, Isa isa) {
 
 }  // namespace
 
-CpuClient::CpuClient(Topology topology, Isa isa, std::unique_ptr<CpuExecutor> executor)
-    : Client("cpu"), topology_(std::move(topology)), isa_(isa), executor_(std::move(executor)) {}
+CpuClient::CpuClient(Topology topology, IsaReport isa, std::unique_ptr<CpuExecutor> executor)
+    : Client("cpu"),
+      topology_(std::move(topology)),
+      isa_(std::move(isa)),
+      executor_(std::move(executor)) {}
 
 Result<std::shared_ptr<CpuClient>> CpuClient::make(const CpuOptions& options) {
   Topology topology = read_topology();
-  const IsaReport report = detect(read_cpuid());
-  const Isa isa = options.isa.value_or(report.level);
-  if (isa > report.level) {
-    const std::string* reason = report.reason_against(to_string(isa));
-    return fail(ErrorKind::unsupported,
-                fmt::format("instruction set {} cannot be used here: {}; the best one is {}",
-                            to_string(isa), reason != nullptr ? *reason : "not this processor",
-                            to_string(report.level)));
+  IsaReport isa = detect_under(options.isa, read_cpuid(), request_tile_permission);
+  if (options.isa && !isa.has_level(*options.isa)) {
+    const std::string* reason = isa.reason_against(to_string(*options.isa));
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("instruction set {} cannot be used here: {}; the best one below it is {}",
+                    to_string(*options.isa), reason != nullptr ? *reason : "not this processor",
+                    to_string(isa.levels.back())));
   }
   auto executor =
       CpuExecutor::make(options.threads.value_or(topology.effective_processors), topology);
   if (!executor) return std::unexpected(executor.error());
   const int threads = (*executor)->threads();
-  Capabilities capabilities = describe_cpu(topology, isa, report, threads);
+  Capabilities capabilities = describe_cpu(topology, isa, threads);
   Fingerprint fingerprint = identify_cpu(topology, isa);
-  std::shared_ptr<CpuClient> client(new CpuClient(std::move(topology), isa, std::move(*executor)));
+  std::shared_ptr<CpuClient> client(
+      new CpuClient(std::move(topology), std::move(isa), std::move(*executor)));
   client->describe(std::move(capabilities), std::move(fingerprint));
   return client;
 }
@@ -183,20 +198,21 @@ Result<double> CpuClient::do_profile(Stream, FunctionRef<Status()> body, int rep
 double CpuClient::now_s() const { return steady_now_s(); }
 
 Result<ProbeKernel> CpuClient::probe_kernel(ProbeKind kind, DType dtype) {
-  const CpuProbe probe = cpu_probe(isa_, kind, dtype);
+  const auto [probe, measured, level] = choose_probe(isa_, kind, dtype);
   if (probe.entry == nullptr) {
     return fail(ErrorKind::unsupported,
                 fmt::format("the CPU has no {} probe for {}", to_string(kind), to_string(dtype)));
   }
   KernelSource source;
   source.id = {fmt::format("probe_{}", to_string(kind)), "1",
-               fmt::format("{} {}", to_string(dtype), to_string(isa_))};
+               fmt::format("{} {}", to_string(measured), to_string(level))};
   source.entry = cpu_entry(probe.entry);
   auto kernel = compile(source);
   if (!kernel) return std::unexpected(kernel.error());
   ProbeKernel result;
   result.kernel = *std::move(kernel);
   result.operations_per_repeat = probe.operations_per_repeat * executor_->threads();
+  if (measured != dtype) result.same_as = measured;
   return result;
 }
 

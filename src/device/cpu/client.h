@@ -16,7 +16,7 @@ namespace rooftune {
 
 struct CpuOptions {
   std::optional<std::int64_t> threads;  // absent: Topology::effective_processors
-  std::optional<Isa> isa;               // a cap; absent: the best level there is
+  std::optional<Isa> isa;               // a cap; absent: every level there is
 };
 
 // Wraps an entry function for KernelSource::entry, and back.
@@ -25,10 +25,14 @@ inline auto cpu_entry(CpuKernelFn kernel) { return reinterpret_cast<void (*)()>(
 class CpuClient final : public Client {
  public:
   // Errors: invalid_argument for a bad thread count; unsupported when the processor or operating
-  // system lacks the level that was asked for (the text says which).
+  // system lacks the level that was asked for (the text says which). Where the processor has AMX
+  // and the cap allows it, the operating system is asked for the tile registers; when it refuses,
+  // the client does without, and isa_report() has the reason.
   static Result<std::shared_ptr<CpuClient>> make(const CpuOptions& options = {});
 
-  Isa isa() const { return isa_; }
+  Isa isa() const { return isa_.level; }  // the vector level
+  // What is usable under the cap, and why the rest is not.
+  const IsaReport& isa_report() const { return isa_; }
   const Topology& topology() const { return topology_; }
   // What a user should know about how the request was met; mostly empty.
   const std::string& note() const { return executor_->note(); }
@@ -54,10 +58,10 @@ class CpuClient final : public Client {
   Result<Built> do_build(const KernelSource& source) override;
 
  private:
-  CpuClient(Topology topology, Isa isa, std::unique_ptr<CpuExecutor> executor);
+  CpuClient(Topology topology, IsaReport isa, std::unique_ptr<CpuExecutor> executor);
 
   const Topology topology_;
-  const Isa isa_;
+  const IsaReport isa_;
   const std::unique_ptr<CpuExecutor> executor_;
   std::atomic<std::uintptr_t> streams_{0};
 };

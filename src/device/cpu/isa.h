@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_DEVICE_CPU_ISA_H_
 #define ROOFTUNE_DEVICE_CPU_ISA_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,14 +10,32 @@
 #include <vector>
 
 #include "rooftune/error.h"
+#include "rooftune/function_ref.h"
 
 namespace rooftune {
 
-// Ordered: a level includes those below it.
-//   portable: what the compiler targets by default (x86-64: SSE2).
-//   avx2:     AVX2 and FMA.
-//   avx512:   AVX-512 F, BW, DQ, VL.
-enum class Isa : std::uint8_t { portable, avx2, avx512 };
+// A processor has a set of levels; a cap allows a level and those before it.
+//   portable:    what the compiler targets by default (x86-64: SSE2).
+//   neon:        every aarch64 processor.
+//   avx2:        AVX2, FMA and F16C.
+//   avx512:      level avx2, and AVX-512 F, BW, DQ, VL.
+//   avx512_vnni, avx512_bf16, avx512_fp16: level avx512 and that extension. None includes another.
+//   amx:         level avx512, and AMX tiles for bf16 and int8, with the system's permission.
+// The first four are the vector levels: the highest one of them decides how wide registers are.
+enum class Isa : std::uint8_t {
+  portable,
+  neon,
+  avx2,
+  avx512,
+  avx512_vnni,
+  avx512_bf16,
+  avx512_fp16,
+  amx
+};
+
+// By the number of the level.
+inline constexpr std::array<std::string_view, 8> kIsaNames = {
+    "portable", "neon", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx"};
 
 std::string_view to_string(Isa isa);
 std::optional<Isa> parse_isa(std::string_view name);
@@ -33,13 +52,15 @@ enum class TilePermission : std::uint8_t { not_asked, granted, refused };
 // read. Leaves that the processor does not have are zero. Recorded sets are fed to `detect` by
 // tests.
 struct CpuidRecord {
-  bool x86 = false;  // false on every other architecture; all that follows is then zero
+  bool x86 = false;  // false on every other architecture; all that follows of x86 is then zero
   std::uint32_t highest_leaf = 0;
   CpuidRegisters leaf1{};
   CpuidRegisters leaf7{};    // sub-leaf 0
   CpuidRegisters leaf7_1{};  // sub-leaf 1, present when leaf7.eax >= 1
   std::uint64_t xcr0 = 0;    // XGETBV(0); zero when leaf 1 does not report OSXSAVE
   TilePermission tiles = TilePermission::not_asked;
+  std::string tile_refusal{};  // the system's words when it refused
+  bool aarch64 = false;
 };
 
 // A feature or level that cannot be used here, and why.
@@ -49,24 +70,35 @@ struct IsaRefusal {
 };
 
 struct IsaReport {
-  Isa level = Isa::portable;          // the highest one that may be used
+  Isa level = Isa::portable;               // the highest vector level that may be used
+  std::vector<Isa> levels{Isa::portable};  // all that may be used, in order
   std::vector<std::string> features;  // that may be used, by Linux's names: "avx2", "amx_tile", ...
   std::vector<IsaRefusal> refused;    // every other level and feature that Rooftune knows
 
   bool has(std::string_view feature) const;
+  bool has_level(Isa level) const;
   // Why a level or feature cannot be used; null when it can be, or is unknown.
   const std::string* reason_against(std::string_view name) const;
 };
 
 // What may be used: the processor has it, the operating system saves its registers, and whatever
-// it builds on may be used as well. Depends on the record alone.
+// it builds on may be used as well. Tiles that nobody has asked for yet count as usable. Depends on
+// the record alone.
 IsaReport detect(const CpuidRecord& record);
 
-// Reads the processor that this thread runs on. Asks for nothing: `tiles` is not_asked.
+// What a device under a cap may use: nothing above the cap, no feature of a level that cannot be
+// used, and amx only when the tile registers are this process's. Calls `ask_for_tiles` when all
+// else that amx needs is there, the cap allows it, and the record does not know the answer.
+IsaReport detect_under(std::optional<Isa> cap, CpuidRecord record,
+                       FunctionRef<Status()> ask_for_tiles);
+
+// Reads the processor that this thread runs on. Asks for nothing: `tiles` is what the operating
+// system has answered request_tile_permission(), or not_asked.
 CpuidRecord read_cpuid();
 
-// Asks the operating system to lend this process the AMX tile registers, which enlarges the signal
-// frame of every thread: call it once, when an AMX kernel is about to be used, not at start.
+// Asks the operating system to lend this process the AMX tile registers. That enlarges the signal
+// frame of every thread, so it is not done at start but when a device is made that would use them.
+// Asks once in a process; later calls give the same answer. Thread-safe.
 // Errors: unsupported when the processor has no tiles, the system does not know of them, or it
 // refuses.
 Status request_tile_permission();

@@ -2,8 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rooftune/settings.h"
 
 namespace rooftune {
 namespace {
@@ -39,6 +46,16 @@ CpuidRecord sse2_only() {  // a Pentium 4 of 2001
   return {.x86 = true, .highest_leaf = 2, .leaf1 = {0x00000f12, 0x00010808, 0, 0x3febfbff}};
 }
 
+CpuidRecord cascade_lake() {
+  return {.x86 = true,
+          .highest_leaf = 0x16,
+          .leaf1 = {0x00050657, 0x00400800, 0x7ffefbff, 0xbfebfbff},
+          .leaf7 = {0, 0xd39ffffb, 0x00000818, 0xbc000400},
+          .xcr0 = 0x2e7};
+}
+
+using Levels = std::vector<Isa>;
+
 std::string reason(const IsaReport& report, std::string_view name) {
   const std::string* against = report.reason_against(name);
   return against != nullptr ? *against : "";
@@ -52,17 +69,35 @@ testing::AssertionResult says(const IsaReport& report, std::string_view name,
 }
 
 TEST(IsaTest, NamesGoBothWays) {
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    EXPECT_EQ(parse_isa(to_string(isa)), isa);
+  for (std::size_t i = 0; i < kIsaNames.size(); ++i) {
+    EXPECT_EQ(to_string(static_cast<Isa>(i)), kIsaNames[i]);
+    EXPECT_EQ(parse_isa(kIsaNames[i]), static_cast<Isa>(i));
   }
+  EXPECT_EQ(to_string(Isa::amx), "amx");
+  EXPECT_EQ(to_string(Isa::avx512_fp16), "avx512_fp16");
+  EXPECT_EQ(to_string(static_cast<Isa>(kIsaNames.size())), "unknown");
   for (std::string_view name : {"", "AVX2", "avx", "avx2 ", "avx512f", "0"}) {
     EXPECT_FALSE(parse_isa(name)) << name;
+  }
+}
+
+TEST(IsaTest, TheSettingsKnowEveryLevel) {
+  for (std::string_view name : kIsaNames) {
+    Settings settings;
+    settings.isa = name;
+    EXPECT_TRUE(validate(settings)) << name;
   }
 }
 
 TEST(IsaTest, Zen4) {
   const IsaReport report = detect(zen4());
   EXPECT_EQ(report.level, Isa::avx512);
+  // A set, not a row: bf16 without fp16.
+  EXPECT_EQ(report.levels,
+            (Levels{Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16}));
+  EXPECT_TRUE(says(report, "avx512_fp16", "needs avx512fp16: the processor does not have it"));
+  EXPECT_TRUE(says(report, "amx", "needs amx_tile: the processor does not have it"));
+  EXPECT_TRUE(says(report, "neon", "not an aarch64 processor"));
   for (std::string_view feature :
        {"sse2", "sse4_2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512bw", "avx512dq",
         "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"}) {
@@ -75,9 +110,17 @@ TEST(IsaTest, Zen4) {
   EXPECT_EQ(report.reason_against("avx512"), nullptr);
 }
 
+TEST(IsaTest, CascadeLake) {
+  const IsaReport report = detect(cascade_lake());
+  EXPECT_EQ(report.levels, (Levels{Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni}));
+  EXPECT_TRUE(says(report, "avx512_bf16", "needs avx512bf16: the processor does not have it"));
+}
+
 TEST(IsaTest, SapphireRapids) {
   const IsaReport report = detect(sapphire_rapids());
   EXPECT_EQ(report.level, Isa::avx512);
+  EXPECT_EQ(report.levels, (Levels{Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni,
+                                   Isa::avx512_bf16, Isa::avx512_fp16, Isa::amx}));
   for (std::string_view feature :
        {"avx_vnni", "avx512fp16", "avx512bf16", "avx512vnni", "amx_tile", "amx_bf16", "amx_int8"}) {
     EXPECT_TRUE(report.has(feature)) << feature << ": " << reason(report, feature);
@@ -92,6 +135,9 @@ TEST(IsaTest, SapphireRapidsWithoutTileState) {
   EXPECT_EQ(report.level, Isa::avx512);
   EXPECT_FALSE(report.has("amx_bf16"));
   EXPECT_TRUE(says(report, "amx_tile", "XCR0=0x2e7"));
+  EXPECT_FALSE(report.has_level(Isa::amx));
+  EXPECT_TRUE(report.has_level(Isa::avx512_fp16));
+  EXPECT_TRUE(says(report, "amx", "needs amx_tile: the processor has AMX but"));
 
   record.xcr0 = 0x202e7;  // the tile configuration alone
   EXPECT_FALSE(detect(record).has("amx_tile"));
@@ -104,8 +150,113 @@ TEST(IsaTest, SapphireRapidsWithTilesRefusedToTheProcess) {
   EXPECT_TRUE(report.has("avx512fp16"));
   EXPECT_TRUE(says(report, "amx_tile", "refuses this process"));
   EXPECT_FALSE(report.has("amx_int8"));
+  EXPECT_FALSE(report.has_level(Isa::amx));
+  EXPECT_TRUE(says(report, "amx", "refuses this process"));
+  record.tile_refusal = "no tiles today";
+  EXPECT_TRUE(says(detect(record), "amx", "needs amx_tile: no tiles today"));
   record.tiles = TilePermission::granted;
   EXPECT_TRUE(detect(record).has("amx_int8"));
+  EXPECT_TRUE(detect(record).has_level(Isa::amx));
+}
+
+// An operating system that counts how often it is asked for tiles.
+struct System {
+  bool lends = true;
+  int asked = 0;
+  IsaReport under(std::optional<Isa> cap, CpuidRecord record) {
+    return detect_under(cap, std::move(record), [this]() -> Status {
+      ++asked;
+      if (lends) return {};
+      return fail(ErrorKind::unsupported, "no tiles for you");
+    });
+  }
+};
+
+TEST(IsaTest, TilesAreAskedForWhenTheyWouldBeUsed) {
+  System system;
+  EXPECT_TRUE(system.under({}, sapphire_rapids()).has_level(Isa::amx));
+  EXPECT_EQ(system.asked, 1);
+  EXPECT_TRUE(system.under(Isa::amx, sapphire_rapids()).has("amx_bf16"));
+  EXPECT_EQ(system.asked, 2);
+
+  system.asked = 0;
+  EXPECT_FALSE(system.under(Isa::avx512_fp16, sapphire_rapids()).has_level(Isa::amx));
+  EXPECT_FALSE(system.under({}, zen4()).has_level(Isa::amx));
+  CpuidRecord record = sapphire_rapids();
+  record.xcr0 = 0x2e7;
+  EXPECT_FALSE(system.under({}, record).has_level(Isa::amx));
+  record = sapphire_rapids();
+  record.leaf7.edx &= ~(1u << 25);  // amx_int8 hidden
+  EXPECT_FALSE(system.under({}, record).has_level(Isa::amx));
+  record = sapphire_rapids();
+  record.tiles = TilePermission::granted;
+  EXPECT_TRUE(system.under({}, record).has_level(Isa::amx));
+  record.tiles = TilePermission::refused;
+  EXPECT_FALSE(system.under({}, record).has_level(Isa::amx));
+  EXPECT_EQ(system.asked, 0) << "nothing to ask for, or the answer is known";
+}
+
+TEST(IsaTest, TilesThatAreRefusedLeaveTheRest) {
+  System system{.lends = false};
+  const IsaReport report = system.under({}, sapphire_rapids());
+  EXPECT_EQ(system.asked, 1);
+  EXPECT_EQ(report.levels, (Levels{Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni,
+                                   Isa::avx512_bf16, Isa::avx512_fp16}));
+  for (std::string_view name : {"amx", "amx_tile"}) {
+    EXPECT_TRUE(says(report, name, "no tiles for you"));
+  }
+  for (std::string_view feature : {"amx_tile", "amx_bf16", "amx_int8"}) {
+    EXPECT_FALSE(report.has(feature)) << feature;
+    EXPECT_FALSE(reason(report, feature).empty()) << feature;
+  }
+}
+
+TEST(IsaTest, ACapAllowsItsLevelAndThoseBeforeIt) {
+  System system;
+  const IsaReport whole = system.under({}, sapphire_rapids());
+  for (const Isa cap : whole.levels) {
+    const IsaReport report = system.under(cap, sapphire_rapids());
+    EXPECT_EQ(report.levels.back(), cap);
+    EXPECT_EQ(report.level, std::min(cap, Isa::avx512));
+    for (const Isa level : whole.levels) {
+      EXPECT_EQ(report.has_level(level), level <= cap) << to_string(level);
+      EXPECT_EQ(!reason(report, to_string(level)).empty(), level > cap) << to_string(level);
+    }
+  }
+  const IsaReport report = system.under(Isa::avx512_bf16, sapphire_rapids());
+  EXPECT_TRUE(report.has("avx512bf16"));
+  EXPECT_FALSE(report.has("avx512fp16"));
+  EXPECT_TRUE(says(report, "avx512_fp16", "above the cap isa = \"avx512_bf16\""));
+  EXPECT_TRUE(says(report, "avx512fp16", "its level avx512_fp16 cannot be used: above the cap"));
+
+  const IsaReport portable = system.under(Isa::portable, zen4());
+  for (std::string_view feature : {"avx", "avx2", "fma", "f16c", "avx512f", "avx512bf16"}) {
+    EXPECT_FALSE(portable.has(feature)) << feature;
+    EXPECT_TRUE(says(portable, feature, "above the cap isa = \"portable\""));
+  }
+  EXPECT_TRUE(portable.has("sse4_2"));
+}
+
+// A level that the processor does not have is no cap: detect_under leaves it out, with its reason.
+TEST(IsaTest, ACapBetweenTheLevelsOfAProcessor) {
+  System system;
+  const IsaReport report = system.under(Isa::avx512_fp16, zen4());
+  EXPECT_FALSE(report.has_level(Isa::avx512_fp16));
+  EXPECT_TRUE(report.has_level(Isa::avx512_bf16));
+  EXPECT_TRUE(says(report, "avx512_fp16", "processor does not have it"));
+  EXPECT_EQ(system.under(Isa::neon, zen4()).levels, Levels{Isa::portable});
+}
+
+TEST(IsaTest, FeaturesOfALevelThatCannotBeUsedAreLeftOut) {
+  CpuidRecord record = zen4();
+  record.leaf7.ebx &= ~(1u << 31);  // avx512vl hidden
+  EXPECT_TRUE(detect(record).has("avx512bf16"));
+  const IsaReport report = System().under({}, record);
+  EXPECT_EQ(report.levels, (Levels{Isa::portable, Isa::avx2}));
+  EXPECT_FALSE(report.has("avx512bf16"));
+  EXPECT_FALSE(report.has("avx512f"));
+  EXPECT_TRUE(says(report, "avx512_bf16", "needs avx512vl"));
+  EXPECT_TRUE(says(report, "avx512f", "its level avx512 cannot be used: needs avx512vl"));
 }
 
 TEST(IsaTest, Haswell) {
@@ -173,6 +324,11 @@ TEST(IsaTest, HypervisorThatHidesPartOfTheProcessor) {
   EXPECT_TRUE(says(report, "avx512vnni", "builds on avx512f"));
 
   record = zen4();
+  record.leaf1.ecx &= ~(1u << 29);  // f16c hidden
+  EXPECT_EQ(detect(record).level, Isa::portable);
+  EXPECT_TRUE(says(detect(record), "avx512_bf16", "needs f16c"));
+
+  record = zen4();
   record.leaf1.ecx &= ~(1u << 12);  // fma hidden
   report = detect(record);
   EXPECT_EQ(report.level, Isa::portable);
@@ -204,6 +360,19 @@ TEST(IsaTest, OtherArchitecturesArePortable) {
   EXPECT_TRUE(report.features.empty());
   EXPECT_TRUE(says(report, "avx2", "not an x86 processor"));
   EXPECT_TRUE(says(report, "avx512", "not an x86 processor"));
+  EXPECT_TRUE(says(report, "amx", "not an x86 processor"));
+  EXPECT_TRUE(says(report, "neon", "not an aarch64 processor"));
+}
+
+TEST(IsaTest, Aarch64HasNeon) {
+  const IsaReport report = detect({.aarch64 = true});
+  EXPECT_EQ(report.level, Isa::neon);
+  EXPECT_EQ(report.levels, (Levels{Isa::portable, Isa::neon}));
+  EXPECT_TRUE(report.has("asimd"));
+  EXPECT_EQ(report.reason_against("neon"), nullptr);
+  EXPECT_TRUE(says(report, "avx2", "not an x86 processor"));
+  EXPECT_EQ(System().under(Isa::portable, {.aarch64 = true}).level, Isa::portable);
+  EXPECT_EQ(System().under({}, {.aarch64 = true}).level, Isa::neon);
 }
 
 #ifdef __x86_64__
@@ -224,6 +393,19 @@ TEST(IsaTest, TilePermissionIsRefusedWithAReasonWhereThereAreNoTiles) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::unsupported);
   EXPECT_NE(status.error().text.find("no AMX tiles"), std::string::npos);
+}
+
+TEST(IsaTest, TilePermissionIsAskedForOnce) {
+  const Status first = request_tile_permission();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back(
+        [&] { EXPECT_EQ(request_tile_permission().has_value(), first.has_value()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const CpuidRecord record = read_cpuid();
+  EXPECT_EQ(record.tiles, first ? TilePermission::granted : TilePermission::refused);
+  EXPECT_EQ(record.tile_refusal, first ? "" : first.error().text);
 }
 
 }  // namespace

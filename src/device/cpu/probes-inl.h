@@ -1,21 +1,17 @@
-// The probe kernels, compiled once per instruction set: the includer defines ROOFTUNE_PROBE_BYTES
-// (vector width), ROOFTUNE_PROBE_CHAINS (independent accumulators) and ROOFTUNE_PROBE_NAMESPACE.
-// No include guard: it is a body, and every name in it lives in that namespace, so that no code
-// for a newer processor is ever shared with a level below.
+// The probe kernels of a vector level, compiled once for each: the includer defines what
+// compute_probe-inl.h asks for, ROOFTUNE_PROBE_BYTES (vector width) and, when it has made Int8Steps
+// in that namespace, ROOFTUNE_PROBE_INT8. No include guard: it is a body.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "device/cpu/probes.h"
+#include "device/cpu/compute_probe-inl.h"
 
 namespace rooftune::ROOFTUNE_PROBE_NAMESPACE {
 namespace {
 
-constexpr int kChains = ROOFTUNE_PROBE_CHAINS;
 constexpr std::size_t kBytes = ROOFTUNE_PROBE_BYTES;
-// Multiply-adds per chain in one repeat: long enough that starting the loop costs nothing.
-constexpr int kSteps = 512;
 
 template <class T>
 struct VectorOf {
@@ -24,28 +20,19 @@ struct VectorOf {
 template <class T>
 using Vector = typename VectorOf<T>::type;
 
-// The rate of multiply-adds between registers: enough independent chains hide their latency.
+// The fixed point of x/2 + 1/2 is 1: values stay normal numbers however long it runs.
 template <class T>
-KernelOutcome compute(const void* args, CpuContext& context) {
-  const auto& probe = *static_cast<const ProbeArgs*>(args);
-  context.parallel_for(context.threads(), [&](std::int64_t index, int) {
-    Vector<T> sum[kChains];
-    for (int c = 0; c < kChains; ++c) sum[c] = Vector<T>{} + T(1 + c + index);
-    // The fixed point is 1: values stay normal numbers however long it runs.
-    const Vector<T> factor = Vector<T>{} + T(0.5);
-    const Vector<T> add = Vector<T>{} + T(0.5);
-    for (std::uint64_t r = 0; r < probe.repeats; ++r) {
-      for (int step = 0; step < kSteps; ++step) {
-#pragma GCC unroll 32
-        for (int c = 0; c < kChains; ++c) sum[c] = sum[c] * factor + add;
-      }
-    }
-    for (int c = 1; c < kChains; ++c) sum[0] += sum[c];
-    std::memcpy(static_cast<std::byte*>(probe.sink) + 64 * index, &sum[0],
-                kBytes < 64 ? kBytes : 64);
-  });
-  return KernelOutcome::done;
-}
+struct FloatSteps {
+  using Sum = Vector<T>;
+  static constexpr int kChains = ROOFTUNE_PROBE_CHAINS;
+  static constexpr double kOperations = 2.0 * double(kBytes) / double(sizeof(T));
+
+  Sum half = Sum{} + T(0.5);
+
+  Sum start(std::int64_t thread, int chain) const { return Sum{} + T(1 + chain + thread); }
+  void multiply_add(Sum& sum) { sum = sum * half + half; }
+  void join(Sum& sum, const Sum& other) const { sum += other; }
+};
 
 using Words = Vector<std::uint64_t>;
 constexpr int kUnroll = 8;
@@ -122,12 +109,13 @@ KernelOutcome empty(const void*, CpuContext&) { return KernelOutcome::done; }
 }  // namespace
 
 CpuProbe probe(ProbeKind kind, DType dtype) {
-  const double lanes = double(kBytes) / double(size_of(dtype));
-  const double operations = 2.0 * kSteps * kChains * lanes;
   switch (kind) {
     case ProbeKind::compute:
-      if (dtype == DType::f32) return {compute<float>, operations};
-      if (dtype == DType::f64) return {compute<double>, operations};
+      if (dtype == DType::f32) return compute_probe<FloatSteps<float>>();
+      if (dtype == DType::f64) return compute_probe<FloatSteps<double>>();
+#ifdef ROOFTUNE_PROBE_INT8
+      if (dtype == DType::i8) return compute_probe<Int8Steps>();
+#endif
       return {};
     case ProbeKind::matrix:
       return {};

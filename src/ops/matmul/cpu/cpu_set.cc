@@ -37,6 +37,13 @@ std::shared_ptr<const Kernel> compile_row(Client& client, const CpuMatmulCandida
   return kernel ? *std::move(kernel) : nullptr;
 }
 
+// Levels with vectors of their own, from narrow to wide; those that add instructions to them come
+// with the widest.
+int vector_rank(Isa isa) {
+  if (isa == Isa::portable) return 0;
+  return isa == Isa::avx2 || isa == Isa::neon ? 1 : 2;
+}
+
 bool usable(const Client& client, Isa isa) {
   return isa == Isa::portable ||
          client.capabilities().has_feature("isa:" + std::string(to_string(isa)));
@@ -48,7 +55,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
   const int threads = client.capabilities().threads;
   Isa best = Isa::portable;  // of the levels with vectors of their own
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
     if (usable(client, isa)) best = isa;
   }
   set.group("cpu", [](const MatmulKey&) { return 3; });
@@ -65,7 +72,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     const auto priority = row.priority;
     const Precision gives = row.gives;
     // Levels beyond the widest vectors add instructions, and compete.
-    const int below = std::max(0, static_cast<int>(best) - static_cast<int>(row.isa));
+    const int below = std::max(0, vector_rank(best) - vector_rank(row.isa));
     set.add(std::string(row.name),
             [&client, kernels = std::move(kernels)](const GemmArgs& args, Stream stream) {
               const Kernel* kernel = kernels[static_cast<std::size_t>(args.family)].get();

@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "device/cpu/isa.h"
+#include "device/cpu/client.h"
 #include "ops/matmul/cpu/kernel_testing.h"
 #include "ops/matmul/cpu/legality.h"
 
@@ -15,10 +15,11 @@ namespace {
 
 const std::vector<CpuMatmulCandidate>& runnable() {
   static const std::vector<CpuMatmulCandidate> all = [] {
-    const Isa level = detect(read_cpuid()).level;
+    // Makes the process ask for the tile registers, where there are any.
+    const auto client = CpuClient::make({.threads = 1});
     std::vector<CpuMatmulCandidate> rows;
     for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-      if (row.isa <= level) rows.push_back(row);
+      if (client && (*client)->isa_report().has_level(row.isa)) rows.push_back(row);
     }
     return rows;
   }();

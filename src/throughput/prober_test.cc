@@ -1,0 +1,130 @@
+#include "throughput/prober.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "device/fake/fake_client.h"
+
+namespace rooftune {
+namespace {
+
+// A fake device on which f16 runs at the rate of f32 and u8 at that of i8.
+class SharingClient final : public FakeClient {
+ public:
+  using FakeClient::FakeClient;
+  Result<ProbeKernel> probe_kernel(ProbeKind kind, DType dtype) override {
+    const DType measured = dtype == DType::f16  ? DType::f32
+                           : dtype == DType::u8 ? DType::i8
+                                                : dtype;
+    auto probe = FakeClient::probe_kernel(kind, measured);
+    if (probe && measured != dtype) probe->same_as = measured;
+    return probe;
+  }
+};
+
+class MapStore final : public ProbeStore {
+ public:
+  std::optional<double> load(const std::string& key) override {
+    const auto found = kept.find(key);
+    return found != kept.end() ? std::optional(found->second) : std::nullopt;
+  }
+  void save(const std::string& key, double value) override { kept[key] = value; }
+  std::map<std::string, double> kept;
+};
+
+FakeScript script() {
+  FakeScript made;
+  made.probes.compute = {{DType::f32, 1e12}, {DType::bf16, 2e12}, {DType::i8, 4e12}};
+  made.probes.matrix = {{DType::bf16, 16e12}};
+  return made;
+}
+
+// Within the 5 % to which probes promise to be right.
+testing::AssertionResult about(const Result<double>& rate, double expected) {
+  if (!rate) return testing::AssertionFailure() << rate.error().text;
+  if (*rate > 0.95 * expected && *rate < 1.05 * expected) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << *rate << " is not about " << expected;
+}
+
+TEST(Prober, MatrixUnitsWhereThereAreSomeElsePlainOnes) {
+  SharingClient client(script());
+  Prober prober(client, nullptr);
+  EXPECT_TRUE(about(prober.compute(DType::bf16, true), 16e12));
+  EXPECT_TRUE(about(prober.compute(DType::bf16, false), 2e12));
+  EXPECT_TRUE(about(prober.compute(DType::f32, true), 1e12));
+  EXPECT_TRUE(about(prober.compute(DType::u8, true), 4e12));
+  const auto none = prober.compute(DType::f8e4m3, true);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::unsupported);
+}
+
+TEST(Prober, ARateThatServesTwoTypesIsMeasuredOnce) {
+  SharingClient client(script());
+  MapStore store;
+  Prober prober(client, &store);
+  EXPECT_TRUE(about(prober.compute(DType::u8, false), 4e12));
+  const std::uint64_t launches = prober.launches_spent();
+  EXPECT_GT(launches, 0u);
+  EXPECT_TRUE(about(prober.compute(DType::i8, false), 4e12));
+  EXPECT_TRUE(about(prober.compute(DType::i8, true), 4e12)) << "plain units serve";
+  EXPECT_EQ(prober.launches_spent(), launches);
+  EXPECT_EQ(store.kept.size(), 1u);
+}
+
+TEST(Prober, DistrustReachesThePeakThatWasAnswered) {
+  SharingClient client(script());
+  MapStore store;
+  Prober prober(client, &store);
+  const struct {
+    DType dtype;
+    bool matrix_units;
+  } asked[] = {{DType::u8, true}, {DType::f16, false}, {DType::bf16, true}};
+  for (const auto& [dtype, matrix_units] : asked) {
+    ASSERT_TRUE(prober.compute(dtype, matrix_units));
+    std::uint64_t launches = prober.launches_spent();
+    ASSERT_TRUE(prober.compute(dtype, matrix_units));
+    EXPECT_EQ(prober.launches_spent(), launches);
+    prober.distrust(dtype, matrix_units);
+    ASSERT_TRUE(prober.compute(dtype, matrix_units));
+    EXPECT_GT(prober.launches_spent(), launches) << to_string(dtype);
+    launches = prober.launches_spent();
+    ASSERT_TRUE(prober.compute(dtype, matrix_units));
+    EXPECT_EQ(prober.launches_spent(), launches) << "believed again";
+  }
+}
+
+TEST(Prober, AllReportsEveryTypeAndMeasuresEachRateOnce) {
+  SharingClient client(script());
+  MapStore store;
+  Prober prober(client, &store);
+  for (const bool fresh : {false, true}) {
+    const auto report = prober.all(fresh);
+    ASSERT_TRUE(report) << report.error().text;
+    std::map<std::pair<std::string_view, bool>, double> peaks;
+    for (const ComputePeak& peak : report->compute) {
+      peaks[{to_string(peak.dtype), peak.matrix_units}] = peak.ops_per_s;
+    }
+    EXPECT_EQ(peaks.size(), report->compute.size());
+    EXPECT_EQ(peaks.size(), 6u);  // f32, f16, bf16, i8, u8, and bf16 on matrix units
+    EXPECT_EQ((peaks[{"f16", false}]), (peaks[{"f32", false}]));
+    EXPECT_EQ((peaks[{"u8", false}]), (peaks[{"i8", false}]));
+    EXPECT_TRUE(about((peaks[{"bf16", true}]), 16e12));
+    EXPECT_TRUE(about((peaks[{"i8", false}]), 4e12));
+    EXPECT_GT(report->launches, 0u) << "fresh measures again";
+    EXPECT_LT(report->launches, 2000u);
+    for (const char* kernel : {"probe_compute_f32", "probe_compute_i8"}) {
+      EXPECT_GT(client.launches(kernel), 0u) << kernel;
+    }
+    EXPECT_EQ(client.launches("probe_compute_f16"), 0u);
+  }
+  const auto again = prober.all(false);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->launches, 0u);
+}
+
+}  // namespace
+}  // namespace rooftune
