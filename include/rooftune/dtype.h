@@ -8,7 +8,7 @@
 
 namespace rooftune {
 
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i32, i8, f8e4m3, f8e5m2 };
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i32, i8, f8e4m3, f8e5m2, u8 };
 
 // Bytes of one element.
 constexpr std::int64_t size_of(DType dtype) {
@@ -22,6 +22,7 @@ constexpr std::int64_t size_of(DType dtype) {
     case DType::bf16:
       return 2;
     case DType::i8:
+    case DType::u8:
     case DType::f8e4m3:
     case DType::f8e5m2:
       return 1;
@@ -46,6 +47,8 @@ template <>
 inline constexpr DType dtype_of<std::int32_t> = DType::i32;
 template <>
 inline constexpr DType dtype_of<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
 
 }  // namespace rooftune
 

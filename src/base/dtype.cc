@@ -20,12 +20,14 @@ std::string_view to_string(DType dtype) {
       return "f8e4m3";
     case DType::f8e5m2:
       return "f8e5m2";
+    case DType::u8:
+      return "u8";
   }
   return "unknown";
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
-  for (int i = 0; i <= int(DType::f8e5m2); ++i) {
+  for (int i = 0; i <= int(DType::u8); ++i) {
     if (to_string(DType(i)) == name) return DType(i);
   }
   return std::nullopt;

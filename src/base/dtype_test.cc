@@ -10,7 +10,7 @@ namespace {
 TEST(DType, NamesGoBothWays) {
   std::set<std::string_view> names;
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32, DType::i8,
-                      DType::f8e4m3, DType::f8e5m2}) {
+                      DType::f8e4m3, DType::f8e5m2, DType::u8}) {
     EXPECT_TRUE(names.insert(to_string(dtype)).second);
     EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
   }

@@ -70,6 +70,12 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
   if (common.level) {
     settings.autotune.level = parse_level(*common.level).value_or(settings.autotune.level);
   }
+  if (!common.rivals.empty()) {
+    settings.vendor_path = fmt::format("{}", fmt::join(common.rivals, ":"));
+  }
+  if (const auto folder = virtual_environment_folder(); !folder.empty()) {
+    settings.vendor_path += (settings.vendor_path.empty() ? "" : ":") + folder.string();
+  }
   if (Status valid = validate(settings); !valid) return stop(valid.error());
   return settings;
 }

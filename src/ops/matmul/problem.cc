@@ -103,6 +103,7 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
   problem.precision = options.precision;
   GemmArgs& gemm = problem.gemm;
   gemm.dtype = lhs.dtype;
+  gemm.a_type = lhs.dtype, gemm.b_type = rhs.dtype, gemm.c_type = out.dtype;
   gemm.alpha = scalar_in(lhs.dtype, options.alpha);
   gemm.beta = scalar_in(lhs.dtype, options.beta);
   gemm.a = lhs.data;

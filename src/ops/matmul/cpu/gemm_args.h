@@ -18,6 +18,7 @@ inline constexpr int kMaxBatchAxes = 6;
 // to the element size.
 struct GemmArgs {
   DType dtype = DType::f32;  // of A, B and C
+  DType a_type = DType::f32, b_type = DType::f32, c_type = DType::f32;
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
   const void* b = nullptr;
