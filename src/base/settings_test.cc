@@ -30,6 +30,8 @@ device = "fake"
 environment = "prod"
 threads = 4
 isa = "avx2"
+vendor = true
+vendor_path = "one:two"
 
 [autotune]
 level = "extensive"
@@ -203,7 +205,8 @@ TEST(Settings, UnknownKeysNameTheNearestKnownOne) {
   EXPECT_THAT(error_of("[autotune.decision]\n"), HasSubstr("did you mean \"decisions\"?"));
   EXPECT_THAT(
       error_of("wholly_different = 1"),
-      HasSubstr("known here: \"device\", \"environment\", \"threads\", \"isa\", \"autotune\""));
+      HasSubstr("known here: \"device\", \"environment\", \"threads\", \"isa\", \"vendor\", "
+                "\"vendor_path\", \"autotune\""));
   EXPECT_THAT(error_of("\"\" = 1"), HasSubstr("unknown key \"\""));
   EXPECT_THAT(error_of("[\"autotune.decisions\"]"), HasSubstr("unknown key"));
   EXPECT_LT(error_of(std::string("\"").append(100'000, 'x').append("\" = 1")).size(), 500u);

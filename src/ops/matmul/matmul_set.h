@@ -8,12 +8,18 @@
 
 namespace rooftune {
 
+struct Settings;
+
 // Fills a set with what the device of its client can run.
 void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 
 // The rooms of candidates that describe_matmul chooses from.
 void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 void add_fake_candidates(TunableSet<MatmulKey, GemmArgs>& set);
+
+// Other libraries (ops/matmul/rivals.h) that are installed, as the group `vendor`, where the
+// settings ask for them and the device is the cpu. Adds to what describe_matmul has filled.
+void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings& settings);
 
 }  // namespace rooftune
 

@@ -262,6 +262,10 @@ std::vector<Found> find_all(const Known& known, const RivalOptions& options,
       if (file.find('/') != std::string::npos) errors.push_back(library.error());
       continue;
     }
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const Found& other) { return other.library == *library; })) {
+      continue;
+    }
     auto found = known.identify(*std::move(library));
     if (found) {
       all.push_back(*std::move(found));
@@ -300,10 +304,6 @@ Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
   std::vector<std::string> passed_over;
   for (const Found& found : all) {
     if (taken) {
-      // The same file may have been found by its path and by its name.
-      if (found.version == taken->version && found.library.file().find('/') == std::string::npos) {
-        continue;
-      }
       passed_over.push_back(
           fmt::format("{} of {} is not newer", found.version, found.library.file()));
       continue;

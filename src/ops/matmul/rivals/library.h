@@ -40,6 +40,9 @@ class Library {
   const std::string& file() const { return file_; }
   std::filesystem::path real_file() const;
 
+  // Whether it is the same one, found under another name.
+  bool operator==(const Library& other) const { return handle_ == other.handle_; }
+
   // Also finds functions of the libraries that this one needs. Null: not there.
   template <class F>
   F find(const std::string& symbol) const {
