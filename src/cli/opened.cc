@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/environment_variables.h"
 #include "cli/output.h"
+#include "device/cpu/isa.h"
 #include "fmt/format.h"
 
 namespace rooftune::cli {
@@ -129,7 +130,11 @@ Outcome<std::unique_ptr<Opened>> open_session(const CommonOptions& common, Setti
     warnings->add(text);
     note(text);
   };
+  // Candidates of the group vendor are loaded while a session opens, for the whole process.
+  const bool help = options.settings->vendor && detect(read_cpuid()).level >= Isa::avx512;
+  if (help) set_variable_for_library("OPENBLAS_CORETYPE", "SkylakeX");
   auto session = Session::open(options);
+  if (help) set_variable_for_library("OPENBLAS_CORETYPE", nullptr);
   if (!session) return stop(session.error());
   std::optional<std::filesystem::path> trace_file;
   if (common.trace) trace_file = *common.trace;

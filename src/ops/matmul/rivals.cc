@@ -236,19 +236,47 @@ const std::array<Known, 4>& known_rivals() {
 // far older, and runs at a seventh of their speed.
 constexpr Version kOpenblasSeesAvx512{{0, 3, 24}};
 
+// Variables that are set while this lives.
+class Variables {
+ public:
+  explicit Variables(const RivalOptions& options) : set_(options.set_variable) {}
+  ~Variables() {
+    for (const char* name : names_) set_(name, nullptr);
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+  void set(const char* name, const char* value) {
+    if (!set_) return;
+    set_(name, value);
+    names_.push_back(name);
+  }
+
+ private:
+  const std::function<void(const char*, const char*)>& set_;
+  std::vector<const char*> names_;
+};
+
 Result<Library> load(const Known& known, const std::string& file, const RivalOptions& options) {
-  bool helped = false;
-  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-  if (known.name == "openblas" && options.avx512 && options.set_variable) {
+  Variables variables(options);
+  if (known.name == "openblas" && options.avx512) {
     std::error_code error;
     const fs::path real = fs::canonical(file, error);
     const std::string name = error ? file : real.filename().string();
-    helped = !name.starts_with("libscipy_") && version_in(name) < kOpenblasSeesAvx512;
-    if (helped) options.set_variable(kVariable, "SkylakeX");
+    if (!name.starts_with("libscipy_") && version_in(name) < kOpenblasSeesAvx512) {
+      variables.set("OPENBLAS_CORETYPE", "SkylakeX");
+    }
   }
-  auto library = Library::load(file, options.folders);
-  if (helped) options.set_variable(kVariable, nullptr);
-  return library;
+  return Library::load(file, options.folders);
+}
+
+// Builds of oneDNN for SYCL run on the processor by OpenCL, whose loader is told of a driver that
+// is not installed in the system by one of these, as its kind is.
+void show_opencl_driver(Variables& variables, const RivalOptions& options) {
+  const auto drivers = rivals::files_of({{"libintelocl.so"}, {}}, options.folders);
+  if (drivers.empty()) return;
+  variables.set("OCL_ICD_VENDORS", drivers.front().c_str());
+  variables.set("OCL_ICD_FILENAMES", drivers.front().c_str());
 }
 
 // All that can be loaded and identified, the newest first; of equals the first that was found.
@@ -298,6 +326,8 @@ Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
                 fmt::format("unknown library {}; there are {}{}", in_quotes(name),
                             list_in_quotes(rival_names()), did_you_mean(name, rival_names())));
   }
+  Variables variables(options);
+  if (name == "onednn") show_opencl_driver(variables, options);
   std::vector<Error> errors;
   const std::vector<Found> all = find_all(*known, options, errors);
   std::optional<Rival> taken;

@@ -27,7 +27,7 @@ std::unique_ptr<Session> open(const std::filesystem::path& folder, bool vendor) 
   return session ? *std::move(session) : nullptr;
 }
 
-// Those of `names` in the record of one tuned product.
+// The vendor candidates in the record of one product, each of them run and compared.
 std::vector<std::string> vendors_in(Session& session) {
   constexpr std::int64_t kSize = 48;
   std::vector<float> a(kSize * kSize), b(a.size()), c(a.size());
@@ -45,8 +45,13 @@ std::vector<std::string> vendors_in(Session& session) {
     for (const auto& candidate : decision.candidates) {
       if (!candidate.name.starts_with("vendor_")) continue;
       names.push_back(candidate.name);
-      // What was measured was verified; a library that is called wrongly fails here.
-      EXPECT_TRUE(candidate.samples.empty() || candidate.verified) << candidate.name;
+      std::vector<float> forced(c.size(), -1);
+      MatmulOptions options;
+      options.strategy = Strategy::named;
+      options.candidate = candidate.name;
+      EXPECT_TRUE(session.matmul({a.data(), DType::f32, *layout}, {b.data(), DType::f32, *layout},
+                                 {forced.data(), DType::f32, *layout}, options));
+      EXPECT_EQ(forced, c) << candidate.name;  // small whole numbers: every order of summing
     }
   }
   return names;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -300,7 +301,14 @@ Status add_onednn_products(Rival& rival, const Library& library, int threads) {
   const auto products = std::make_shared<Products>(*api, engine, library, threads);
   const DnnlVersion* version = api->version();
   rival.version = fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
-  if (!products->has_openmp()) rival.version += " (threads as built)";
+  if (!products->has_openmp()) {
+    // Builds for SYCL have a pool of their own as wide as the processor, and nothing to change it.
+    if (threads != static_cast<int>(std::thread::hardware_concurrency())) {
+      return fail(ErrorKind::unsupported, fmt::format("{} of {} cannot be told to use {} threads",
+                                                      rival.version, library.file(), threads));
+    }
+    rival.version += " (SYCL)";
+  }
   rival.unsupported = [products](const GemmArgs& args) { return products->unsupported(args); };
   rival.run = [products](const GemmArgs& args) { return products->run(args); };
   return {};
