@@ -95,6 +95,8 @@ TEST(Settings, EverySettingIsRead) {
   EXPECT_EQ(settings.environment, "prod");
   EXPECT_EQ(settings.threads, 4);
   EXPECT_EQ(settings.isa, "avx2");
+  EXPECT_TRUE(settings.vendor);
+  EXPECT_EQ(settings.vendor_path, "one:two");
   const AutotuneSettings& autotune = settings.autotune;
   EXPECT_EQ(autotune.level, Level::extensive);
   EXPECT_FALSE(autotune.cache);
@@ -319,7 +321,9 @@ TEST(Environment, LaysVariablesOver) {
                                {"ROOFTUNE_AUTOTUNE_CACHE", "1"},
                                {"ROOFTUNE_AUTOTUNE_LEVEL", "minimal"},
                                {"ROOFTUNE_DEVICE", "cpu"},
-                               {"ROOFTUNE_THREADS", "1024"}}));
+                               {"ROOFTUNE_THREADS", "1024"},
+                               {"ROOFTUNE_RIVALS", "three"}}));
+  EXPECT_EQ(settings.vendor_path, "three");
   EXPECT_EQ(settings.environment, "/tmp/x y");
   EXPECT_TRUE(settings.autotune.cache);
   EXPECT_EQ(settings.autotune.level, Level::minimal);

@@ -187,6 +187,8 @@ Status start_mkl(Rival& rival, const Found& found, const RivalOptions& options) 
   }
   const auto set_threads = library.find<void (*)(int)>("MKL_Set_Num_Threads");
   if (set_threads == nullptr) return lacks(library, "MKL_Set_Num_Threads");
+  // Left to itself it takes no more than one thread of a core.
+  if (const auto set = library.find<void (*)(int)>("MKL_Set_Dynamic")) set(0);
   set_threads(options.threads);
   return rivals::add_cblas_products(rival, library, found.dialect);
 }

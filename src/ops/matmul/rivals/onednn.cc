@@ -129,7 +129,12 @@ class Products {
       if (can_multiply(types)) types_.push_back(types);
     }
   }
-  // Never destroyed before the process ends: a Rival may outlive what is static in the library.
+  ~Products() {
+    for (const Prepared& prepared : waiting_) destroy(prepared);
+    api_.engine_destroy(engine_);
+  }
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
 
   bool has_openmp() const { return set_threads_ != nullptr; }
 
@@ -254,10 +259,12 @@ class Products {
         oldest.splice(oldest.begin(), waiting_, std::prev(waiting_.end()));
       }
     }
-    for (const Prepared& prepared : oldest) {
-      api_.stream_destroy(prepared.stream);
-      api_.destroy(prepared.matmul);
-    }
+    for (const Prepared& prepared : oldest) destroy(prepared);
+  }
+
+  void destroy(const Prepared& prepared) const {
+    api_.stream_destroy(prepared.stream);
+    api_.destroy(prepared.matmul);
   }
 
   Status execute(const Prepared& prepared, const GemmArgs& args) const {

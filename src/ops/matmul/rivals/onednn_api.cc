@@ -45,6 +45,7 @@ Result<DnnlApi> DnnlApi::find_in(const Library& library) {
   };
   find(api.version, "dnnl_version");
   find(api.engine_create, "dnnl_engine_create");
+  find(api.engine_destroy, "dnnl_engine_destroy");
   find(api.stream_create, "dnnl_stream_create");
   find(api.stream_wait, "dnnl_stream_wait");
   find(api.stream_destroy, "dnnl_stream_destroy");
@@ -95,7 +96,8 @@ int DnnlApi::make_matmul(DnnlEngine engine, const DnnlTensor& a, const DnnlTenso
   if (status != kDnnlSuccess) return status;
   // The reference implementation is plain loops, there to be right: no rival.
   const char* name = nullptr;
-  if (primitive_desc_query_(desc, kDnnlImplementationName, 0, &name) == kDnnlSuccess &&
+  if (primitive_desc_query_(desc, kDnnlImplementationName, 0, static_cast<void*>(&name)) ==
+          kDnnlSuccess &&
       name != nullptr && std::string_view(name).starts_with("ref")) {
     status = kDnnlUnimplemented;
   }

@@ -65,6 +65,7 @@ class DnnlApi {
 
   const DnnlVersion* (*version)() = nullptr;
   int (*engine_create)(DnnlEngine* engine, int kind, std::size_t index) = nullptr;
+  int (*engine_destroy)(DnnlEngine engine) = nullptr;
   int (*stream_create)(DnnlStream* stream, DnnlEngine engine, unsigned flags) = nullptr;
   int (*stream_wait)(DnnlStream stream) = nullptr;
   int (*stream_destroy)(DnnlStream stream) = nullptr;
