@@ -104,7 +104,7 @@ class Race {
 std::vector<Contender> legal_contenders(const CpuClient& client, const GemmArgs& gemm) {
   std::vector<Contender> contenders;
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-    const CpuKernelFn kernel = gemm.dtype == DType::f32 ? row.f32 : row.f64;
+    const CpuKernelFn kernel = row.kernels.of(gemm.family);
     if (row.isa > client.isa() || kernel == nullptr) continue;
     if (row.illegal_because != nullptr &&
         row.illegal_because(gemm, client.capabilities().threads) != nullptr) {

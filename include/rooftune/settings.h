@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "rooftune/error.h"
+#include "rooftune/precision.h"
 
 namespace rooftune {
 
@@ -27,12 +28,6 @@ std::optional<Level> parse_level(std::string_view name);
 
 // Share of the roofline that ends a search; nothing for `full`.
 std::optional<double> threshold_of(Level level);
-
-// Precision policies for matmul; part of the key. This build runs `highest` only:
-//   highest   f32 and f64 arithmetic; error that of blocked sums in the type
-enum class Precision : std::uint8_t { highest, split, high, medium };
-std::string_view to_string(Precision precision);
-std::optional<Precision> parse_precision(std::string_view name);
 
 // What a second caller of a key that is being tuned does meanwhile.
 enum class Pending : std::uint8_t { wait, fallback };

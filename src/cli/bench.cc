@@ -22,6 +22,7 @@
 #include "cli/table.h"
 #include "device/cpu/isa.h"
 #include "fmt/format.h"
+#include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
 #include "ops/matmul/rivals.h"
 #include "ops/matmul/verify.h"
@@ -62,13 +63,13 @@ Row refused(const Error& error) {
 
 // The shortest time that the device allows for this work now: peaks measured by a prober that
 // neither knows nor keeps anything.
-std::optional<double> roofline_s(Client& client, DType dtype, double ops, double bytes) {
+std::optional<double> roofline_s(Client& client, const Work& work) {
   Prober prober(client, nullptr);
-  const auto compute = prober.compute(dtype, false);
-  const auto memory = prober.memory(ProbeKind::read, bytes);
+  const auto compute = prober.compute(work.dtype, work.matrix_units);
+  const auto memory = prober.memory(ProbeKind::read, work.bytes);
   const auto overhead = prober.launch_overhead();
   if (!compute || !memory || !overhead) return std::nullopt;
-  const auto ideal_s = ideal_time_s({ops, bytes, *compute, *memory, *overhead});
+  const auto ideal_s = ideal_time_s({work.ops, work.bytes, *compute, *memory, *overhead});
   if (!ideal_s) return std::nullopt;
   return *ideal_s + *overhead;
 }
@@ -164,18 +165,18 @@ class Bench {
       }
       contestants.push_back(std::move(contestant));
     }
-    const double ops = matmul_ops(problem.gemm), bytes = matmul_bytes(problem);
     Client& client = session_.client();
-    const auto before = roofline_s(client, problem.gemm.dtype, ops, bytes);
+    const Work work = matmul_work(problem.gemm, client.capabilities());
+    const auto before = roofline_s(client, work);
     time_interleaved(contestants);
-    const auto after = roofline_s(client, problem.gemm.dtype, ops, bytes);
+    const auto after = roofline_s(client, work);
 
     const Contestant& ours = contestants.front();
     if (!ours.status) return ours.status;
     row.median_s = percentile(ours.samples_s, 0.5).value();
     row.min_s = percentile(ours.samples_s, 0).value();
-    row.ops_per_s = ops / row.median_s;
-    row.bytes_per_s = bytes / row.median_s;
+    row.ops_per_s = matmul_ops(problem.gemm) / row.median_s;
+    row.bytes_per_s = work.bytes / row.median_s;
     if (const auto bound_s = mean(before, after)) row.share = *bound_s / row.median_s;
     for (std::size_t i = 0; i < rivals_.size(); ++i) {
       const Contestant& rival = contestants[i + 1];

@@ -23,8 +23,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kIsaNames = {"portable", "avx2", "avx512"};
 constexpr std::array<std::string_view, 4> kLevelNames = {"minimal", "balanced", "extensive",
                                                          "full"};
-constexpr std::array<std::string_view, 8> kTypeNames = {"f32", "f64", "f16",    "bf16",
-                                                        "i8",  "i32", "f8e4m3", "f8e5m2"};
+constexpr std::array<std::string_view, 9> kTypeNames = {"f32", "f64",    "f16",    "bf16", "i8",
+                                                        "i32", "f8e4m3", "f8e5m2", "u8"};
 constexpr std::int64_t kMostThreads = 1024;
 
 constexpr const char* kProductHelp =

@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/units.h"
 #include "fmt/format.h"
+#include "rooftune/float16.h"
 
 namespace rooftune::cli {
 namespace {
@@ -39,13 +41,26 @@ class Random {
   std::uint64_t state_;
 };
 
+// A normal number as an element; integers take most of their range.
+template <class T>
+T element(double normal) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double kMiddle = std::is_signed_v<T> ? 0 : 128;
+    return static_cast<T>(std::clamp(kMiddle + 40 * normal, kMiddle - 128, kMiddle + 127));
+  } else if constexpr (sizeof(T) == 2) {
+    return T(static_cast<float>(normal));
+  } else {
+    return static_cast<T>(normal);
+  }
+}
+
 template <class T>
 Status fill_random(Client& client, const Buffer& memory, std::int64_t elements, Random& random) {
   std::vector<T> piece(static_cast<std::size_t>(std::min(elements, kPiece)));
   for (std::int64_t done = 0; done < elements;) {
     const std::int64_t count = std::min(elements - done, kPiece);
     for (std::int64_t i = 0; i < count; ++i) {
-      piece[static_cast<std::size_t>(i)] = static_cast<T>(random.normal());
+      piece[static_cast<std::size_t>(i)] = element<T>(random.normal());
     }
     const auto bytes = static_cast<std::uint64_t>(count) * sizeof(T);
     Status written =
@@ -62,6 +77,14 @@ Status fill_random(Client& client, const Buffer& memory, const ConstView& view, 
       return fill_random<float>(client, memory, view.layout.elements(), random);
     case DType::f64:
       return fill_random<double>(client, memory, view.layout.elements(), random);
+    case DType::bf16:
+      return fill_random<BFloat16>(client, memory, view.layout.elements(), random);
+    case DType::f16:
+      return fill_random<Float16>(client, memory, view.layout.elements(), random);
+    case DType::i8:
+      return fill_random<std::int8_t>(client, memory, view.layout.elements(), random);
+    case DType::u8:
+      return fill_random<std::uint8_t>(client, memory, view.layout.elements(), random);
     default:
       return fail(ErrorKind::unsupported,
                   fmt::format("no random numbers of type {}", to_string(view.dtype)));

@@ -17,8 +17,8 @@ namespace {
 enum Field : std::size_t { kId, kBatch, kM, kN, kK, kIn, kOut, kLayout, kPrecision, kSource, kAll };
 constexpr std::array<std::string_view, kAll> kNames = {
     "id", "batch", "m", "n", "k", "in", "out", "layout", "precision", "source"};
-constexpr std::array<std::string_view, 8> kTypes = {"f32", "f64", "f16",    "bf16",
-                                                    "i8",  "i32", "f8e4m3", "f8e5m2"};
+constexpr std::array<std::string_view, 9> kTypes = {"f32", "f64",    "f16",    "bf16", "i8",
+                                                    "i32", "f8e4m3", "f8e5m2", "u8"};
 constexpr std::array<std::string_view, 4> kPrecisions = {"highest", "split", "high", "medium"};
 constexpr std::array<std::string_view, 4> kLayouts = {"NN", "NT", "TN", "TT"};
 

@@ -37,7 +37,7 @@ Status run_fallback(const void* args) {
   const CpuMatmulCandidate& fallback = cpu_matmul_candidates().front();
   const auto& gemm = *static_cast<const GemmArgs*>(args);
   SerialContext context;
-  const CpuKernelFn kernel = gemm.dtype == DType::f32 ? fallback.f32 : fallback.f64;
+  const CpuKernelFn kernel = fallback.kernels.of(gemm.family);
   if (kernel(args, context) == KernelOutcome::done) return {};
   return fail(ErrorKind::out_of_memory, "no scratch memory");
 }
@@ -67,10 +67,8 @@ FakeWork fake_matmul_work(const FakeLaunch& launch) {
   // Only kernels of this file take these arguments.
   for (const FakeRow& row : kRows) {
     if (launch.kernel != row.name) continue;
-    MatmulProblem problem;
-    problem.gemm = *static_cast<const GemmArgs*>(launch.args);
-    problem.lhs = problem.rhs = problem.out = problem.gemm.dtype;
-    return {matmul_ops(problem.gemm), matmul_bytes(problem)};
+    const auto& gemm = *static_cast<const GemmArgs*>(launch.args);
+    return {matmul_ops(gemm), matmul_bytes(gemm)};
   }
   return {1e6, 1e6};
 }

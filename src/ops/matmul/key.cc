@@ -168,19 +168,19 @@ MatmulKey make_matmul_key(const MatmulProblem& problem, Level level, int threads
                     gemm.a_row,
                     gemm.a_col,
                     {gemm.a_batch.data(), batch_rank},
-                    size_of(problem.lhs)};
+                    size_of(gemm.a_type)};
   const Operand rhs{gemm.k,
                     gemm.n,
                     gemm.b_row,
                     gemm.b_col,
                     {gemm.b_batch.data(), batch_rank},
-                    size_of(problem.rhs)};
+                    size_of(gemm.b_type)};
   const Operand out{gemm.m,
                     gemm.n,
                     gemm.c_row,
                     gemm.c_col,
                     {gemm.c_batch.data(), batch_rank},
-                    size_of(problem.out)};
+                    size_of(gemm.c_type)};
   MatmulKey key;
   key.m = anchor(gemm.m, level);
   key.n = anchor(gemm.n, level);
@@ -194,10 +194,10 @@ MatmulKey make_matmul_key(const MatmulProblem& problem, Level level, int threads
   key.rhs_pow2 = contiguous_pow2(rhs, key.layout_rhs, key.k, key.n);
   key.lhs_stride = stride_alignment(lhs, key.layout_lhs);
   key.rhs_stride = stride_alignment(rhs, key.layout_rhs);
-  key.elem_lhs = problem.lhs;
-  key.elem_rhs = problem.rhs;
-  key.elem_out = problem.out;
-  key.precision = problem.precision;
+  key.elem_lhs = gemm.a_type;
+  key.elem_rhs = gemm.b_type;
+  key.elem_out = gemm.c_type;
+  key.precision = gemm.precision;
   key.accumulate = gemm.beta != 0;
   key.scale = scale_of(key.m, key.n, key.k);
   key.kind = kind_of(gemm.m, gemm.n, gemm.k);

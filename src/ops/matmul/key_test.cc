@@ -153,7 +153,7 @@ TEST(MatmulKeyTest, HugeSizesStayPositive) {
   const auto problem =
       problem_of(dense({100000, 100000}), dense({100000, 100000}), dense({100000, 100000}));
   EXPECT_DOUBLE_EQ(matmul_ops(problem->gemm), 1e10 * 199999.0);
-  EXPECT_DOUBLE_EQ(matmul_bytes(*problem), 12e10);
+  EXPECT_DOUBLE_EQ(matmul_bytes(problem->gemm), 12e10);
 }
 
 }  // namespace

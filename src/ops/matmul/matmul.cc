@@ -6,22 +6,24 @@
 #include "ops/matmul/memo.h"
 #include "ops/matmul/problem.h"
 #include "ops/session_operations.h"
+#include "rooftune/float16.h"
 
 namespace rooftune {
 namespace {
 
-template <class T>
+template <class T, class Scalar>
 void scale_rows(const GemmArgs& gemm) {
+  const auto beta = static_cast<Scalar>(gemm.beta);
   for (std::int64_t index = 0; index < gemm.batch; ++index) {
     const std::int64_t matrix = batch_offsets(gemm, index).c;
     for (std::int64_t i = 0; i < gemm.m; ++i) {
       for (std::int64_t j = 0; j < gemm.n; ++j) {
         auto* at = static_cast<std::byte*>(gemm.c) +
                    (matrix + i * gemm.c_row + j * gemm.c_col) * std::int64_t{sizeof(T)};
-        T value = 0;
+        T value{};
         if (gemm.beta != 0) {
           std::memcpy(&value, at, sizeof value);
-          value = static_cast<T>(gemm.beta) * value;
+          value = T(beta * Scalar(value));
         }
         std::memcpy(at, &value, sizeof value);
       }
@@ -31,7 +33,18 @@ void scale_rows(const GemmArgs& gemm) {
 
 // The product that has no terms, or is multiplied by 0: out = beta * out.
 void scale_output(const GemmArgs& gemm) {
-  gemm.dtype == DType::f32 ? scale_rows<float>(gemm) : scale_rows<double>(gemm);
+  switch (gemm.c_type) {
+    case DType::f64:
+      return scale_rows<double, double>(gemm);
+    case DType::bf16:
+      return scale_rows<BFloat16, float>(gemm);
+    case DType::f16:
+      return scale_rows<Float16, float>(gemm);
+    case DType::i32:  // as the sums: modulo 2^32
+      return scale_rows<std::uint32_t, std::int64_t>(gemm);
+    default:
+      return scale_rows<float, float>(gemm);
+  }
 }
 
 }  // namespace
@@ -69,7 +82,7 @@ Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& o
         make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
     const std::uint64_t version = tuner.version();
     if (const auto* entry = tuner.find(key)) {
-      memo.keep(id(), version, *entry, problem, lhs, rhs, out);
+      memo.keep(id(), version, *entry, problem, lhs, rhs, out, options.precision);
     }
     return tuner.execute(key, gemm, options.stream, options.report);
   }

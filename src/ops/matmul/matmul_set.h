@@ -10,6 +10,9 @@ namespace rooftune {
 
 struct Settings;
 
+// What a product costs at least, in the arithmetic that its types and policy allow on a machine.
+Work matmul_work(const GemmArgs& args, const Capabilities& machine);
+
 // Fills a set with what the device of its client can run.
 void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 

@@ -42,10 +42,15 @@ MatmulMemo::Reach MatmulMemo::reach_of(const ConstView& view) {
 bool MatmulMemo::serves(std::uint64_t context, const MatmulTuner& tuner, const ConstView& lhs,
                         const ConstView& rhs, const View& out, const MatmulOptions& options) const {
   if (context_ != context || version_ != tuner.version() || running_) return false;
-  if (lhs.dtype != args_.dtype || rhs.dtype != args_.dtype || out.dtype != args_.dtype ||
-      options.strategy != Strategy::autotune || options.precision != Precision::highest ||
-      accumulate_ != (scalar_in(args_.dtype, options.beta) != 0) ||
-      scalar_in(args_.dtype, options.alpha) == 0) {
+  if (lhs.dtype != args_.a_type || rhs.dtype != args_.b_type || out.dtype != args_.c_type ||
+      options.strategy != Strategy::autotune || options.precision != precision_ ||
+      accumulate_ != (scalar_in(args_.family, options.beta) != 0) ||
+      scalar_in(args_.family, options.alpha) == 0) {
+    return false;
+  }
+  // Those of integers have rules of their own; the ones of the product that is kept obeyed them.
+  if (args_.family == TypeFamily::int8 &&
+      (options.alpha != args_.alpha || options.beta != args_.beta)) {
     return false;
   }
   if (!same_layout(lhs.layout, lhs_) || !same_layout(rhs.layout, rhs_) ||
@@ -67,8 +72,8 @@ Status MatmulMemo::run(const MatmulTuner& tuner, const ConstView& lhs, const Con
   args_.a = lhs.data;
   args_.b = rhs.data;
   args_.c = out.data;
-  args_.alpha = scalar_in(args_.dtype, options.alpha);
-  args_.beta = scalar_in(args_.dtype, options.beta);
+  args_.alpha = scalar_in(args_.family, options.alpha);
+  args_.beta = scalar_in(args_.family, options.beta);
   running_ = true;
   Status done = tuner.hit(*entry_, args_, options.stream, options.report);
   running_ = false;
@@ -77,7 +82,8 @@ Status MatmulMemo::run(const MatmulTuner& tuner, const ConstView& lhs, const Con
 
 void MatmulMemo::keep(std::uint64_t context, std::uint64_t version,
                       const detail::Entry<MatmulKey>& entry, const MatmulProblem& problem,
-                      const ConstView& lhs, const ConstView& rhs, const View& out) {
+                      const ConstView& lhs, const ConstView& rhs, const View& out,
+                      Precision precision) {
   if (running_) return;
   context_ = context;
   version_ = version;
@@ -90,6 +96,7 @@ void MatmulMemo::keep(std::uint64_t context, std::uint64_t version,
   rhs_reach_ = reach_of(rhs);
   out_reach_ = reach_of(out);
   accumulate_ = problem.gemm.beta != 0;
+  precision_ = precision;
 }
 
 }  // namespace rooftune

@@ -32,10 +32,11 @@ class MatmulMemo {
   Status run(const MatmulTuner& tuner, const ConstView& lhs, const ConstView& rhs, const View& out,
              const MatmulOptions& options);
 
-  // Remembers a product whose decision was found under `version` of the tuner's table.
+  // Remembers a product whose decision was found under `version` of the tuner's table; `precision`
+  // as the caller gave it.
   void keep(std::uint64_t context, std::uint64_t version, const detail::Entry<MatmulKey>& entry,
             const MatmulProblem& problem, const ConstView& lhs, const ConstView& rhs,
-            const View& out);
+            const View& out, Precision precision);
 
  private:
   // Bytes from the pointer of an operand to its first and behind its last element.
@@ -51,6 +52,7 @@ class MatmulMemo {
   Layout lhs_, rhs_, out_;
   Reach lhs_reach_, rhs_reach_, out_reach_;
   bool accumulate_ = false;
+  Precision precision_ = Precision::highest;
   bool running_ = false;  // a kernel has args_ in use: a nested call must not change them
 };
 

@@ -78,6 +78,24 @@ bool apart(const ConstView& a, const ConstView& b) {
 
 }  // namespace
 
+std::optional<TypeFamily> type_family(DType lhs, DType rhs, DType out) {
+  const auto is_int8 = [](DType type) { return type == DType::i8 || type == DType::u8; };
+  if (is_int8(lhs) && is_int8(rhs) && out == DType::i32) return TypeFamily::int8;
+  if (lhs != rhs || (out != lhs && out != DType::f32)) return std::nullopt;
+  switch (lhs) {
+    case DType::f32:
+      return TypeFamily::f32;
+    case DType::f64:
+      return out == DType::f64 ? std::optional(TypeFamily::f64) : std::nullopt;
+    case DType::bf16:
+      return TypeFamily::bf16;
+    case DType::f16:
+      return TypeFamily::f16;
+    default:
+      return std::nullopt;
+  }
+}
+
 Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const View& out,
                            const MatmulOptions& options, MatmulProblem& problem) {
   if (Status valid = check_operands(lhs, rhs, out); !valid) return valid;
@@ -85,27 +103,37 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
     return fail(ErrorKind::shape_mismatch,
                 "an operand of a matmul has at least one axis: " + shapes(lhs, rhs, out));
   }
-  if (lhs.dtype != rhs.dtype || lhs.dtype != out.dtype ||
-      (lhs.dtype != DType::f32 && lhs.dtype != DType::f64)) {
-    return fail(ErrorKind::unsupported, "matmul of " + std::string(to_string(lhs.dtype)) + " by " +
-                                            std::string(to_string(rhs.dtype)) + " into " +
-                                            std::string(to_string(out.dtype)) +
-                                            ": this build has f32 and f64, one type for all three");
+  const auto family = type_family(lhs.dtype, rhs.dtype, out.dtype);
+  if (!family) {
+    return fail(ErrorKind::unsupported,
+                "matmul of " + std::string(to_string(lhs.dtype)) + " by " +
+                    std::string(to_string(rhs.dtype)) + " into " +
+                    std::string(to_string(out.dtype)) +
+                    ": there are f32 and f64 (one type for all three), bf16 and f16 (into f32 or "
+                    "the same type), i8 and u8 in any combination (into i32)");
   }
-  if (options.precision != Precision::highest) {
-    return fail(ErrorKind::unsupported, "precision " + std::string(to_string(options.precision)) +
-                                            ": this build has highest only");
+  if (options.precision > Precision::medium) {
+    return fail(ErrorKind::invalid_argument,
+                "precision is none of highest, split, high and medium");
+  }
+  if (*family == TypeFamily::int8) {
+    for (const double scalar : {options.alpha, options.beta}) {
+      if (scalar == std::trunc(scalar) && std::abs(scalar) <= 0x1p31) continue;
+      return fail(ErrorKind::invalid_argument,
+                  "alpha and beta of an integer product are whole numbers of at most 2^31, not " +
+                      std::to_string(scalar));
+    }
   }
 
-  problem.lhs = lhs.dtype;
-  problem.rhs = rhs.dtype;
-  problem.out = out.dtype;
-  problem.precision = options.precision;
   GemmArgs& gemm = problem.gemm;
-  gemm.dtype = lhs.dtype;
-  gemm.a_type = lhs.dtype, gemm.b_type = rhs.dtype, gemm.c_type = out.dtype;
-  gemm.alpha = scalar_in(lhs.dtype, options.alpha);
-  gemm.beta = scalar_in(lhs.dtype, options.beta);
+  gemm.family = *family;
+  gemm.a_type = lhs.dtype;
+  gemm.b_type = rhs.dtype;
+  gemm.c_type = out.dtype;
+  // The policies speak of f32 only: one key for all of them otherwise.
+  gemm.precision = *family == TypeFamily::f32 ? options.precision : Precision::highest;
+  gemm.alpha = scalar_in(*family, options.alpha);
+  gemm.beta = scalar_in(*family, options.beta);
   gemm.a = lhs.data;
   gemm.b = rhs.data;
   gemm.c = out.data;
@@ -208,8 +236,7 @@ double matmul_ops(const GemmArgs& gemm) {
   return double(gemm.batch) * double(gemm.m) * double(gemm.n) * (2 * double(gemm.k) - 1);
 }
 
-double matmul_bytes(const MatmulProblem& problem) {
-  const GemmArgs& gemm = problem.gemm;
+double matmul_bytes(const GemmArgs& gemm) {
   // What the matrices of one operand take, a broadcast batch axis counting once.
   const auto bytes = [&](double rows, double cols, const auto& batch_strides, DType dtype) {
     double elements = rows * cols;
@@ -222,9 +249,9 @@ double matmul_bytes(const MatmulProblem& problem) {
   const auto extent = [](std::int64_t size, std::int64_t stride) {
     return stride == 0 ? 1.0 : double(size);
   };
-  return bytes(extent(gemm.m, gemm.a_row), extent(gemm.k, gemm.a_col), gemm.a_batch, problem.lhs) +
-         bytes(extent(gemm.k, gemm.b_row), extent(gemm.n, gemm.b_col), gemm.b_batch, problem.rhs) +
-         bytes(double(gemm.m), double(gemm.n), gemm.c_batch, problem.out);
+  return bytes(extent(gemm.m, gemm.a_row), extent(gemm.k, gemm.a_col), gemm.a_batch, gemm.a_type) +
+         bytes(extent(gemm.k, gemm.b_row), extent(gemm.n, gemm.b_col), gemm.b_batch, gemm.b_type) +
+         bytes(double(gemm.m), double(gemm.n), gemm.c_batch, gemm.c_type);
 }
 
 }  // namespace rooftune

@@ -2,6 +2,8 @@
 #ifndef ROOFTUNE_OPS_MATMUL_PROBLEM_H_
 #define ROOFTUNE_OPS_MATMUL_PROBLEM_H_
 
+#include <optional>
+
 #include "ops/matmul/cpu/gemm_args.h"
 #include "rooftune/error.h"
 #include "rooftune/matmul.h"
@@ -9,12 +11,13 @@
 
 namespace rooftune {
 
-// The arguments kernels see, plus what only the key needs.
+// One product, as kernels see it.
 struct MatmulProblem {
   GemmArgs gemm;
-  DType lhs = DType::f32, rhs = DType::f32, out = DType::f32;
-  Precision precision = Precision::highest;
 };
+
+// The family of these operand types; nothing for a combination that there is no product of.
+std::optional<TypeFamily> type_family(DType lhs, DType rhs, DType out);
 
 // Checks shapes, types and overlap, broadcasts the batch, and folds a right operand that all
 // batches share into the rows when strides allow it (metadata only). Extents may be zero; then
@@ -25,9 +28,10 @@ struct MatmulProblem {
 Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const View& out,
                            const MatmulOptions& options, MatmulProblem& problem);
 
-// alpha or beta as kernels use it: rounded to the type of the operands.
-inline double scalar_in(DType dtype, double value) {
-  if (dtype != DType::f32) return value;
+// alpha or beta as kernels use it: rounded to the type of the sums, which for integers it is
+// already.
+inline double scalar_in(TypeFamily family, double value) {
+  if (family == TypeFamily::f64 || family == TypeFamily::int8) return value;
   // GCC 12 drops the way to float and back when it puts two of these into one vector; not from a
   // volatile.
   const volatile float rounded = static_cast<float>(value);
@@ -37,7 +41,7 @@ inline double scalar_in(DType dtype, double value) {
 // Operations and unavoidable bytes: batch * m * n * (2k - 1), and each input once (a broadcast
 // one not repeated) plus the output once. In double: no size overflows.
 double matmul_ops(const GemmArgs& gemm);
-double matmul_bytes(const MatmulProblem& problem);
+double matmul_bytes(const GemmArgs& gemm);
 
 }  // namespace rooftune
 

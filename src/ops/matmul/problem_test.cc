@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/matmul/problem_for_test.h"
 
 namespace rooftune {
@@ -94,10 +96,41 @@ TEST(MatmulProblemTest, TypesAndPolicies) {
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(mixed.error().text, HasSubstr("f64"));
-  EXPECT_FALSE(make_matmul_problem(bf16, bf16, {nullptr, DType::bf16, dense({2, 2})}, {}, problem));
-  const Status policy = make_matmul_problem(f32, f32, out, {.precision = Precision::high}, problem);
-  ASSERT_FALSE(policy);
-  EXPECT_THAT(policy.error().text, HasSubstr("high"));
+  EXPECT_TRUE(make_matmul_problem(bf16, bf16, {nullptr, DType::bf16, dense({2, 2})}, {}, problem));
+  EXPECT_EQ(problem.gemm.family, TypeFamily::bf16);
+  ASSERT_TRUE(make_matmul_problem(f32, f32, out, {.precision = Precision::high}, problem));
+  EXPECT_EQ(problem.gemm.precision, Precision::high);
+  // It speaks of f32: products of other types have one key whatever it is.
+  ASSERT_TRUE(make_matmul_problem(bf16, bf16, out, {.precision = Precision::high}, problem));
+  EXPECT_EQ(problem.gemm.precision, Precision::highest);
+  EXPECT_FALSE(make_matmul_problem(f32, f32, out, {.precision = Precision(9)}, problem));
+}
+
+TEST(MatmulProblemTest, TypesThatThereIsAProductOf) {
+  constexpr DType kAll[] = {DType::f64, DType::f32,    DType::f16,    DType::bf16, DType::i32,
+                            DType::i8,  DType::f8e4m3, DType::f8e5m2, DType::u8};
+  int products = 0;
+  for (const DType a : kAll) {
+    for (const DType b : kAll) {
+      for (const DType c : kAll) products += type_family(a, b, c).has_value();
+    }
+  }
+  EXPECT_EQ(products, 2 + 2 * 2 + 4);
+  EXPECT_EQ(type_family(DType::u8, DType::i8, DType::i32), TypeFamily::int8);
+  EXPECT_EQ(type_family(DType::f16, DType::f16, DType::f32), TypeFamily::f16);
+  EXPECT_FALSE(type_family(DType::f16, DType::f16, DType::bf16));
+  EXPECT_FALSE(type_family(DType::f64, DType::f64, DType::f32));
+}
+
+TEST(MatmulProblemTest, ScalarsOfIntegerProductsAreWhole) {
+  MatmulProblem problem;
+  const ConstView bytes{nullptr, DType::i8, dense({2, 2})};
+  const View out{nullptr, DType::i32, dense({2, 2})};
+  EXPECT_TRUE(make_matmul_problem(bytes, bytes, out, {.alpha = -3, .beta = 0x1p31}, problem));
+  for (const double bad : {0.5, 0x1p32, std::nan(""), HUGE_VAL}) {
+    EXPECT_FALSE(make_matmul_problem(bytes, bytes, out, {.alpha = bad}, problem)) << bad;
+    EXPECT_FALSE(make_matmul_problem(bytes, bytes, out, {.beta = bad}, problem)) << bad;
+  }
 }
 
 TEST(MatmulProblemTest, OutputsThatOverlapThemselves) {
@@ -134,7 +167,7 @@ TEST(MatmulProblemTest, BytesCountABroadcastOperandOnce) {
   const auto problem =
       problem_of(strided({8, 4, 5}, {0, 5, 1}), dense({8, 5, 7}), dense({8, 4, 7}));
   ASSERT_TRUE(problem);
-  EXPECT_DOUBLE_EQ(matmul_bytes(*problem), 4.0 * (4 * 5 + 8 * 5 * 7 + 8 * 4 * 7));
+  EXPECT_DOUBLE_EQ(matmul_bytes(problem->gemm), 4.0 * (4 * 5 + 8 * 5 * 7 + 8 * 4 * 7));
   EXPECT_DOUBLE_EQ(matmul_ops(problem->gemm), 8.0 * 4 * 7 * 9);
 }
 

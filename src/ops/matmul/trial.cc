@@ -1,6 +1,7 @@
 #include "ops/matmul/trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -8,13 +9,31 @@
 
 #include "ops/matmul/cpu/batch.h"
 #include "ops/matmul/verify.h"
+#include "rooftune/float16.h"
 
 namespace rooftune {
 namespace {
 
-// What no candidate would write: quiet NaNs with an unlikely payload.
+// What no candidate would write: quiet NaNs with an unlikely payload; for integers a number that a
+// sum reaches only after 131071 of the largest products.
+constexpr std::uint16_t kPoison16 = 0x7fe5u;
 constexpr std::uint32_t kPoison32 = 0x7fe5a17fu;
+constexpr std::uint32_t kPoisonInteger = 0x80000001u;
 constexpr std::uint64_t kPoison64 = 0x7ffe5a17f00dbeefu;
+
+std::uint64_t poison_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return kPoison64;
+    case DType::bf16:
+    case DType::f16:
+      return kPoison16;
+    case DType::i32:
+      return kPoisonInteger;
+    default:
+      return kPoison32;
+  }
+}
 
 // The memory that a strided operand reaches: its lowest offset and how many elements from there.
 struct Range {
@@ -47,25 +66,49 @@ void* first_element(const Place& place, const Range& range, DType dtype) {
   return place.begin - range.lowest * size_of(dtype);
 }
 
-// Fills memory with numbers in +-[0.5, 1.5], the same for the same seed.
-template <class T>
-void fill_random(std::byte* memory, std::uint64_t bytes, std::uint64_t seed) {
+// Fills memory with numbers made from those in +-[0.5, 1.5], the same for the same seed.
+template <class T, class Make>
+void fill_random(std::byte* memory, std::uint64_t bytes, std::uint64_t seed, Make make) {
   std::uint64_t state = seed;
   for (std::uint64_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
     const double size = 0.5 + double(state >> 40) * 0x1p-24;
-    const T value = static_cast<T>((state >> 33 & 1) != 0 ? size : -size);
+    const T value = make((state >> 33 & 1) != 0 ? size : -size);
     std::memcpy(memory + at, &value, sizeof(T));
   }
 }
 
-void fill_random(DType dtype, std::byte* memory, std::uint64_t bytes, std::uint64_t seed) {
-  dtype == DType::f32 ? fill_random<float>(memory, bytes, seed)
-                      : fill_random<double>(memory, bytes, seed);
+// Integers reach up to 126, or 252 without a sign: nearly the whole range of their type.
+void fill_random(DType dtype, std::byte* memory, std::uint64_t bytes, std::uint64_t seed,
+                 std::int64_t terms = 1) {
+  // So that no sum leaves the range of its type.
+  const double shrink = terms <= 65536 ? 1 : 65536.0 / double(terms);
+  const auto fill = [&]<class T>(T, auto make) { fill_random<T>(memory, bytes, seed, make); };
+  switch (dtype) {
+    case DType::f64:
+      return fill(double(), [](double x) { return x; });
+    case DType::bf16:
+      return fill(BFloat16(), [](double x) { return BFloat16(float(x)); });
+    case DType::f16:
+      return fill(Float16(), [](double x) { return Float16(float(x)); });
+    case DType::i32:
+      return fill(std::int32_t(), [](double x) { return std::int32_t(x * 1000); });
+    case DType::i8:
+      return fill(std::int8_t(), [=](double x) {
+        return std::int8_t(std::lrint(x * std::max(84 * shrink, 2.0)));
+      });
+    case DType::u8:
+      return fill(std::uint8_t(), [=](double x) {
+        return std::uint8_t(
+            std::lrint(std::max(126 * shrink, 3.0) + x * std::max(84 * shrink, 2.0)));
+      });
+    default:
+      return fill(float(), [](double x) { return float(x); });
+  }
 }
 
 template <class Word>
-std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, Word wanted) {
+std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, std::uint64_t wanted) {
   std::uint64_t count = 0;
   for (std::uint64_t at = 0; at < bytes; at += sizeof(Word)) {
     Word word;
@@ -81,24 +124,23 @@ class MatmulTrial final : public Trial<GemmArgs> {
       : client_(client), args_(args), most_bytes_(most_bytes) {}
 
   Status make(Stream stream) {
-    const DType dtype = args_.dtype;
     out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
-    auto out = make_place(out_range_, args_.c);
+    auto out = make_place(out_range_, args_.c, args_.c_type);
     if (!out) return std::unexpected(out.error());
     out_ = *std::move(out);
-    args_.c = first_element(out_, out_range_, dtype);
+    args_.c = first_element(out_, out_range_, args_.c_type);
     if (Status filled = poison(stream); !filled) return filled;
     if (Status made = make_check(); !made) return made;
     if (check_->conclusive()) return {};
 
     const Range a = reach(args_, args_.m, args_.k, args_.a_row, args_.a_col, args_.a_batch);
     const Range b = reach(args_, args_.k, args_.n, args_.b_row, args_.b_col, args_.b_batch);
-    for (const auto& [range, operand, place, seed] :
-         {std::tuple{&a, &args_.a, &a_, 1u}, {&b, &args_.b, &b_, 2u}}) {
-      auto made = make_place(*range, *operand);
+    for (const auto& [range, operand, place, dtype, seed] :
+         {std::tuple{&a, &args_.a, &a_, args_.a_type, 1u}, {&b, &args_.b, &b_, args_.b_type, 2u}}) {
+      auto made = make_place(*range, *operand, dtype);
       if (!made) return std::unexpected(made.error());
       *place = *std::move(made);
-      fill_random(dtype, place->begin, place->bytes, seed);
+      fill_random(dtype, place->begin, place->bytes, seed, args_.k);
       *operand = first_element(*place, *range, dtype);
     }
     random_operands_ = true;
@@ -108,13 +150,11 @@ class MatmulTrial final : public Trial<GemmArgs> {
   const GemmArgs& args() const override { return args_; }
 
   Status poison(Stream stream) override {
+    // Little-endian, as every device is: the lower bytes come first.
     std::byte pattern[8];
-    const std::size_t size = static_cast<std::size_t>(size_of(args_.dtype));
-    if (args_.dtype == DType::f32) {
-      std::memcpy(pattern, &kPoison32, sizeof kPoison32);
-    } else {
-      std::memcpy(pattern, &kPoison64, sizeof kPoison64);
-    }
+    const std::size_t size = static_cast<std::size_t>(size_of(args_.c_type));
+    const std::uint64_t word = poison_of(args_.c_type);
+    std::memcpy(pattern, &word, sizeof pattern);
     if (Status done = client_.fill(stream, out_.begin, std::span(pattern, size), out_.bytes);
         !done) {
       return done;
@@ -129,9 +169,7 @@ class MatmulTrial final : public Trial<GemmArgs> {
     if (Status done = client_.synchronize(stream); !done) return std::unexpected(done.error());
     Check check = check_->check(args_);
     if (random_operands_) check.conclusive = true;
-    const std::uint64_t left = args_.dtype == DType::f32
-                                   ? count_word(out_.begin, out_.bytes, kPoison32)
-                                   : count_word(out_.begin, out_.bytes, kPoison64);
+    const std::uint64_t left = count_poison();
     const auto gaps =
         static_cast<std::uint64_t>(out_range_.elements - args_.batch * args_.m * args_.n);
     check.complete = left <= gaps;
@@ -144,10 +182,22 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
  private:
+  std::uint64_t count_poison() const {
+    const std::uint64_t wanted = poison_of(args_.c_type);
+    switch (size_of(args_.c_type)) {
+      case 2:
+        return count_word<std::uint16_t>(out_.begin, out_.bytes, wanted);
+      case 4:
+        return count_word<std::uint32_t>(out_.begin, out_.bytes, wanted);
+      default:
+        return count_word<std::uint64_t>(out_.begin, out_.bytes, wanted);
+    }
+  }
+
   // Memory for a range, aligned as the original is within a cache line: alignment decides speed.
-  Result<Place> make_place(const Range& range, const void* original) {
+  Result<Place> make_place(const Range& range, const void* original, DType dtype) {
     constexpr std::uint64_t kLine = 64;
-    const int size = size_of(args_.dtype);
+    const std::int64_t size = size_of(dtype);
     Place place;
     place.bytes = static_cast<std::uint64_t>(range.elements) * static_cast<std::uint64_t>(size);
     const std::uint64_t needed = scratch_bytes() + place.bytes + kLine;
@@ -175,18 +225,18 @@ class MatmulTrial final : public Trial<GemmArgs> {
   // Calls visit with each single element, or whole row where rows are dense.
   template <class Visit>
   Status for_each_row(Visit visit) {
-    const std::int64_t size = size_of(args_.dtype);
+    const std::int64_t size = size_of(args_.c_type);
     std::uint64_t seed = 3;
     for (std::int64_t index = 0; index < args_.batch; ++index) {
       auto* matrix = static_cast<std::byte*>(args_.c) + batch_offsets(args_, index).c * size;
       for (std::int64_t i = 0; i < args_.m; ++i) {
         std::byte* row = matrix + i * args_.c_row * size;
         if (args_.c_col == 1) {
-          visit(row, static_cast<std::uint64_t>(args_.n * size), args_.dtype, ++seed);
+          visit(row, static_cast<std::uint64_t>(args_.n * size), args_.c_type, ++seed);
           continue;
         }
         for (std::int64_t j = 0; j < args_.n; ++j) {
-          visit(row + j * args_.c_col * size, static_cast<std::uint64_t>(size), args_.dtype,
+          visit(row + j * args_.c_col * size, static_cast<std::uint64_t>(size), args_.c_type,
                 ++seed);
         }
       }

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <type_traits>
 
 #include "ops/matmul/cpu/batch.h"
+#include "rooftune/float16.h"
 
 // The passes over the operands are compiled for several instruction sets and chosen by the dynamic
 // linker. Sanitizers instrument that choice before they are ready for it.
@@ -35,17 +37,49 @@ template <class T>
 [[gnu::always_inline]] inline double load_one(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
-  return double(value);
+  if constexpr (sizeof(T) == 2) {
+    return double(float(value));
+  } else {
+    return double(value);
+  }
+}
+
+// Eight 16-bit numbers, widened.
+typedef std::uint32_t Words __attribute__((vector_size(32)));
+template <class T>
+[[gnu::always_inline]] inline void widen(const Words& bits, Vector& lanes) {
+  typedef float Floats __attribute__((vector_size(32)));
+  Words words = bits << 16;
+  if constexpr (std::is_same_v<T, Float16>) {
+    // An f16 without its sign is an f32 of the same digits and an exponent that is 112 too small.
+    const Words size = (bits & 0x7fffu) << 13;
+    Floats value;
+    std::memcpy(&value, &size, sizeof value);
+    value *= 0x1p112f;
+    std::memcpy(&words, &value, sizeof words);
+    words = size >= 0x0f800000u ? size | 0x7f800000u : words;
+    words |= (bits & 0x8000u) << 16;
+  }
+  Floats floats;
+  std::memcpy(&floats, &words, sizeof floats);
+  lanes = __builtin_convertvector(floats, Vector);
 }
 
 // Vectors go by reference: passed by value they would make the calling convention depend on the
 // instruction set.
 template <class T>
 [[gnu::always_inline]] inline void load_lanes(const std::byte* at, Vector& lanes) {
-  typedef T Narrow __attribute__((vector_size(sizeof(T) * 8)));
-  Narrow narrow;
-  std::memcpy(&narrow, at, sizeof narrow);
-  lanes = __builtin_convertvector(narrow, Vector);
+  if constexpr (sizeof(T) == 2) {
+    typedef std::uint16_t Narrow __attribute__((vector_size(16)));
+    Narrow narrow;
+    std::memcpy(&narrow, at, sizeof narrow);
+    widen<T>(__builtin_convertvector(narrow, Words), lanes);
+  } else {
+    typedef T Narrow __attribute__((vector_size(sizeof(T) * 8)));
+    Narrow narrow;
+    std::memcpy(&narrow, at, sizeof narrow);
+    lanes = __builtin_convertvector(narrow, Vector);
+  }
 }
 
 [[gnu::always_inline]] inline void load_doubles(const double* at, Vector& lanes) {
@@ -108,16 +142,55 @@ template <class T>
   }
 }
 
-ROOFTUNE_CLONES void apply_f32_rows(const Apply& job) { apply_rows<float>(job); }
-ROOFTUNE_CLONES void apply_f64_rows(const Apply& job) { apply_rows<double>(job); }
-ROOFTUNE_CLONES void apply_f32_columns(const Apply& job) { apply_columns<float>(job); }
-ROOFTUNE_CLONES void apply_f64_columns(const Apply& job) { apply_columns<double>(job); }
+template <class T>
+[[gnu::always_inline]] inline void apply_any(const Apply& job) {
+  job.col_stride == 1 ? apply_rows<T>(job) : apply_columns<T>(job);
+}
+
+ROOFTUNE_CLONES void apply_f32(const Apply& job) { apply_any<float>(job); }
+ROOFTUNE_CLONES void apply_f64(const Apply& job) { apply_any<double>(job); }
+ROOFTUNE_CLONES void apply_bf16(const Apply& job) { apply_any<BFloat16>(job); }
+ROOFTUNE_CLONES void apply_f16(const Apply& job) { apply_any<Float16>(job); }
+ROOFTUNE_CLONES void apply_i32(const Apply& job) { apply_any<std::int32_t>(job); }
+ROOFTUNE_CLONES void apply_i8(const Apply& job) { apply_any<std::int8_t>(job); }
+ROOFTUNE_CLONES void apply_u8(const Apply& job) { apply_any<std::uint8_t>(job); }
 
 void apply(DType dtype, const Apply& job) {
-  if (job.col_stride == 1) {
-    return dtype == DType::f32 ? apply_f32_rows(job) : apply_f64_rows(job);
+  switch (dtype) {
+    case DType::f64:
+      return apply_f64(job);
+    case DType::bf16:
+      return apply_bf16(job);
+    case DType::f16:
+      return apply_f16(job);
+    case DType::i32:
+      return apply_i32(job);
+    case DType::i8:
+      return apply_i8(job);
+    case DType::u8:
+      return apply_u8(job);
+    default:
+      return apply_f32(job);
   }
-  return dtype == DType::f32 ? apply_f32_columns(job) : apply_f64_columns(job);
+}
+
+double value_at(const std::byte* place, DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return load_one<double>(place);
+    case DType::bf16:
+      return load_one<BFloat16>(place);
+    case DType::f16:
+      return load_one<Float16>(place);
+    case DType::i32:
+      return load_one<std::int32_t>(place);
+    case DType::i8:
+      return load_one<std::int8_t>(place);
+    case DType::u8:
+      return load_one<std::uint8_t>(place);
+    default:
+      return load_one<float>(place);
+  }
 }
 
 // A fixed stream of numbers in +-[0.5, 1.5]: the same for every run and machine.
@@ -137,17 +210,30 @@ class Stream64 {
   std::uint64_t state_ = 2026;
 };
 
+// Of the sums of a product and of its output.
 struct Limits {
-  double epsilon, smallest, largest;
+  double epsilon;            // of the sums
+  double smallest, largest;  // that keep their relative precision
+  double rounding = 0;       // of an output that is narrower than the sums: half an epsilon
 };
 
-Limits limits_of(DType dtype) {
-  if (dtype == DType::f32) {
-    return {std::numeric_limits<float>::epsilon(), std::numeric_limits<float>::min(),
-            std::numeric_limits<float>::max()};
+Limits limits_of(const GemmArgs& gemm) {
+  using F32 = std::numeric_limits<float>;
+  using F64 = std::numeric_limits<double>;
+  switch (gemm.family) {
+    case TypeFamily::f64:
+      return {F64::epsilon(), F64::min(), F64::max()};
+    case TypeFamily::int8:  // exact, but this check is made in f64
+      return {F64::epsilon(), 0, 0x1p31};
+    case TypeFamily::bf16:
+      return {F32::epsilon(), F32::min(), F32::max(), gemm.c_type == DType::bf16 ? 0x1p-9 : 0};
+    case TypeFamily::f16:
+      if (gemm.c_type == DType::f16) return {F32::epsilon(), 0x1p-14, 65504, 0x1p-12};
+      return {F32::epsilon(), F32::min(), F32::max()};
+    case TypeFamily::f32:
+      break;
   }
-  return {std::numeric_limits<double>::epsilon(), std::numeric_limits<double>::min(),
-          std::numeric_limits<double>::max()};
+  return {F32::epsilon(), F32::min(), F32::max()};
 }
 
 const std::byte* at(const void* base, std::int64_t offset, DType dtype) {
@@ -166,7 +252,7 @@ bool varied(const void* base, std::int64_t rows, std::int64_t cols, std::int64_t
   for (std::int64_t i = 0; i < rows; i += row_step) {
     for (std::int64_t j = 0; j < cols; j += col_step) {
       const std::byte* place = at(base, i * row_stride + j * col_stride, dtype);
-      const double value = dtype == DType::f32 ? load_one<float>(place) : load_one<double>(place);
+      const double value = value_at(place, dtype);
       sum += value;
       squares += value * value;
       ++count;
@@ -208,12 +294,12 @@ Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm) {
     std::fill(inner.begin(), inner.end(), 0.0);
     double* bx1 = inner.data();
     double *bx2 = bx1 + k, *b_squares = bx2 + k;
-    apply(gemm.dtype, {at(gemm.b, offset.b, gemm.dtype), gemm.k, gemm.n, gemm.b_row, gemm.b_col, x1,
-                       x2, ones, bx1, bx2, b_squares});
+    apply(gemm.b_type, {at(gemm.b, offset.b, gemm.b_type), gemm.k, gemm.n, gemm.b_row, gemm.b_col,
+                        x1, x2, ones, bx1, bx2, b_squares});
     double* y1 = result.expected_.data() + index * 2 * m;
     double *y2 = y1 + m, *scale = result.scale_.data() + index * m;
-    apply(gemm.dtype, {at(gemm.a, offset.a, gemm.dtype), gemm.m, gemm.k, gemm.a_row, gemm.a_col,
-                       bx1, bx2, b_squares, y1, y2, scale});
+    apply(gemm.a_type, {at(gemm.a, offset.a, gemm.a_type), gemm.m, gemm.k, gemm.a_row, gemm.a_col,
+                        bx1, bx2, b_squares, y1, y2, scale});
     for (std::size_t i = 0; i < m; ++i) {
       y1[i] *= gemm.alpha;
       y2[i] *= gemm.alpha;
@@ -221,8 +307,8 @@ Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm) {
     }
     if (gemm.beta != 0) {
       std::vector<double> c0(3 * m);
-      apply(gemm.dtype, {at(gemm.c, offset.c, gemm.dtype), gemm.m, gemm.n, gemm.c_row, gemm.c_col,
-                         x1, x2, ones, c0.data(), c0.data() + m, c0.data() + 2 * m});
+      apply(gemm.c_type, {at(gemm.c, offset.c, gemm.c_type), gemm.m, gemm.n, gemm.c_row, gemm.c_col,
+                          x1, x2, ones, c0.data(), c0.data() + m, c0.data() + 2 * m});
       for (std::size_t i = 0; i < m; ++i) {
         y1[i] += gemm.beta * c0[i];
         y2[i] += gemm.beta * c0[m + i];
@@ -235,23 +321,41 @@ Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm) {
     }
   }
 
-  const Limits limits = limits_of(gemm.dtype);
+  const Limits limits = limits_of(gemm);
   const double size = std::sqrt(largest);  // of a row of sums of products
   const double terms = double(gemm.n) * double(gemm.k);
   // Rounding errors of up to 64 equal terms stay below the bound whichever way they go.
   constexpr std::int64_t kFewTerms = 64;
   const bool differ =
-      gemm.k <= kFewTerms || (varied(gemm.a, gemm.m, gemm.k, gemm.a_row, gemm.a_col, gemm.dtype) &&
-                              varied(gemm.b, gemm.k, gemm.n, gemm.b_row, gemm.b_col, gemm.dtype));
-  result.conclusive_ = finite && differ && size * double(gemm.k) < limits.largest / 16 &&
-                       size / std::sqrt(terms) > limits.smallest / limits.epsilon;
+      gemm.k <= kFewTerms || (varied(gemm.a, gemm.m, gemm.k, gemm.a_row, gemm.a_col, gemm.a_type) &&
+                              varied(gemm.b, gemm.k, gemm.n, gemm.b_row, gemm.b_col, gemm.b_type));
+  // No partial sum of a row is larger than this (Cauchy and Schwarz).
+  bool fits = size * std::sqrt(double(gemm.k)) < limits.largest / 16;
+  // Nor can so few products of bytes be, whatever they are.
+  if (gemm.family == TypeFamily::int8) fits = fits || gemm.k <= 32768;
+  result.conclusive_ =
+      finite && differ && fits && size / std::sqrt(terms) > limits.smallest / limits.epsilon;
   return result;
 }
 
 double ProductCheck::error_bound(const GemmArgs& gemm) {
   double roots = std::sqrt(double(gemm.k));
-  if (gemm.dtype == DType::f64) roots += std::sqrt(double(gemm.n));
-  return 4 * limits_of(gemm.dtype).epsilon * (roots + 1);
+  // This check rounds as well.
+  const bool in_f64 = gemm.family == TypeFamily::f64 || gemm.family == TypeFamily::int8;
+  if (in_f64) roots += std::sqrt(double(gemm.n));
+  const Limits limits = limits_of(gemm);
+  const double sums = 4 * limits.epsilon * (roots + 1) + 4 * limits.rounding;
+  switch (gemm.precision) {
+    case Precision::split:
+      return 4 * sums;
+    case Precision::high:
+      return sums + 0x1p-15;
+    case Precision::medium:
+      return sums + 0x1p-7;
+    case Precision::highest:
+      break;
+  }
+  return sums;
 }
 
 Check ProductCheck::check(const GemmArgs& gemm) const {
@@ -262,15 +366,15 @@ Check ProductCheck::check(const GemmArgs& gemm) const {
   const double* x1 = vectors_.data();
   const double *x2 = x1 + n, *ones = x2 + n;
   // Below this a difference is that of subnormal numbers, which have no relative precision.
-  const double floor = limits_of(gemm.dtype).smallest * double(gemm.n) * double(gemm.k);
+  const double floor = limits_of(gemm).smallest * double(gemm.n) * double(gemm.k);
   std::vector<double> product(3 * m);
   for (std::size_t index = 0; index < static_cast<std::size_t>(gemm.batch); ++index) {
     const BatchOffsets offset = batch_offsets(gemm, static_cast<std::int64_t>(index));
     std::fill(product.begin(), product.end(), 0.0);
     double* r1 = product.data();
     double *r2 = r1 + m, *squares = r2 + m;
-    apply(gemm.dtype, {at(gemm.c, offset.c, gemm.dtype), gemm.m, gemm.n, gemm.c_row, gemm.c_col, x1,
-                       x2, ones, r1, r2, squares});
+    apply(gemm.c_type, {at(gemm.c, offset.c, gemm.c_type), gemm.m, gemm.n, gemm.c_row, gemm.c_col,
+                        x1, x2, ones, r1, r2, squares});
     const double* y1 = expected_.data() + index * 2 * m;
     const double *y2 = y1 + m, *scale = scale_.data() + index * m;
     for (std::size_t i = 0; i < m; ++i) {

@@ -35,8 +35,9 @@ class ProductCheck {
   Check check(const GemmArgs& gemm) const;
 
   // The largest error that is right: 4 eps sqrt(k) + 4 eps, the statistical bound of sums in
-  // blocks with a factor for its tail; for f64, where this check rounds as well, sqrt(n) joins
-  // sqrt(k).
+  // blocks with a factor for its tail; for f64 and integers, where this check rounds (and nothing
+  // else does for integers), sqrt(n) joins sqrt(k). The rounding of a 16-bit output and what the
+  // precision policy allows come on top.
   static double error_bound(const GemmArgs& gemm);
 
  private:

@@ -19,7 +19,8 @@ struct Product {
     for (auto* values : {&a, &b, &c}) {
       for (T& value : *values) value = static_cast<T>(normal(random));
     }
-    gemm.dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
+    gemm.family = sizeof(T) == 4 ? TypeFamily::f32 : TypeFamily::f64;
+    gemm.a_type = gemm.b_type = gemm.c_type = sizeof(T) == 4 ? DType::f32 : DType::f64;
     gemm.m = m;
     gemm.n = n;
     gemm.k = k;

@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "ops/matmul/cpu/row.h"
-
 namespace rooftune {
 
 std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
@@ -21,8 +19,8 @@ std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
 #endif
          }) {
       for (const KernelRow* row = rows.first; row != rows.last; ++row) {
-        joined.push_back(
-            {row->name, row->source, isa, row->f32, row->f64, row->illegal_because, row->priority});
+        joined.push_back({row->name, row->source, isa, row->kernels, row->illegal_because,
+                          row->priority, row->gives});
       }
     }
     return joined;

@@ -8,6 +8,7 @@
 #include "device/cpu/context.h"
 #include "device/cpu/isa.h"
 #include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/cpu/row.h"
 #include "ops/matmul/key.h"
 
 namespace rooftune {
@@ -15,8 +16,8 @@ namespace rooftune {
 struct CpuMatmulCandidate {
   std::string_view name;    // technique_isa_tile; "2v" in a tile means two vectors of the level
   std::string_view source;  // the kernel's file without "-inl.h": finds the hash of what it runs
-  Isa isa;                  // needs at least this level
-  CpuKernelFn f32, f64;     // null: not for this type
+  Isa isa;                  // needs this level
+  KernelsByType kernels;
 
   // Whether the kernel can run exactly this problem: null, or a reason (static text). Called at
   // every hit: no allocation, a few nanoseconds.
@@ -25,6 +26,8 @@ struct CpuMatmulCandidate {
   // Priority inside the group `cpu` for this key: 3 tried first ... 0 tried last, -1 never.
   // The table of candidates lowers rows of a level below the machine's to 0.
   int (*priority)(const MatmulKey& key);
+
+  Precision gives;  // for f32: illegal where a policy asks for more
 };
 
 // All rows of this build; the first is the fallback, accepts every problem and is portable.

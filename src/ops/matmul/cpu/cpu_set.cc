@@ -1,5 +1,6 @@
 // Makes tuner candidates of the rows of the CPU table.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
@@ -18,21 +19,27 @@ bool is_narrow(const MatmulKey& key) {
   return key.kind == MatmulKind::general && std::min(key.m, key.n) <= kTwoVectors;
 }
 
-// Both kernels of a row; null for a type that it does not have.
-struct RowKernels {
-  std::shared_ptr<const Kernel> f32, f64;
-  const Kernel* of(DType dtype) const { return dtype == DType::f32 ? f32.get() : f64.get(); }
-};
+using Kernels = std::array<std::shared_ptr<const Kernel>, kTypeFamilies>;
+
+std::string_view to_string(TypeFamily family) {
+  constexpr std::string_view kNames[] = {"f32", "f64", "bf16", "f16", "int8"};
+  return kNames[static_cast<std::size_t>(family)];
+}
 
 std::shared_ptr<const Kernel> compile_row(Client& client, const CpuMatmulCandidate& row,
-                                          const std::string& version, DType dtype) {
-  const CpuKernelFn entry = dtype == DType::f32 ? row.f32 : row.f64;
+                                          const std::string& version, TypeFamily family) {
+  const CpuKernelFn entry = row.kernels.of(family);
   if (entry == nullptr) return nullptr;
   KernelSource source;
-  source.id = {std::string(row.name), version, std::string(to_string(dtype))};
+  source.id = {std::string(row.name), version, std::string(to_string(family))};
   source.entry = cpu_entry(entry);
   auto kernel = client.compile(source);
   return kernel ? *std::move(kernel) : nullptr;
+}
+
+bool usable(const Client& client, Isa isa) {
+  return isa == Isa::portable ||
+         client.capabilities().has_feature("isa:" + std::string(to_string(isa)));
 }
 
 }  // namespace
@@ -40,30 +47,36 @@ std::shared_ptr<const Kernel> compile_row(Client& client, const CpuMatmulCandida
 void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
   const int threads = client.capabilities().threads;
-  Isa best = Isa::portable;
+  Isa best = Isa::portable;  // of the levels with vectors of their own
   for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    if (client.capabilities().has_feature("isa:" + std::string(to_string(isa)))) best = isa;
+    if (usable(client, isa)) best = isa;
   }
   set.group("cpu", [](const MatmulKey&) { return 3; });
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-    if (row.isa > best) continue;
+    if (!usable(client, row.isa)) continue;
     const std::string version(kernel_source_hash("matmul", row.source));
-    RowKernels kernels;
-    kernels.f32 = compile_row(client, row, version, DType::f32);
-    kernels.f64 = compile_row(client, row, version, DType::f64);
+    Kernels kernels;
+    std::uint8_t families = 0;  // bit by bit: what a test of legality reads at every call
+    for (std::size_t family = 0; family < kernels.size(); ++family) {
+      kernels[family] = compile_row(client, row, version, static_cast<TypeFamily>(family));
+      if (kernels[family] != nullptr) families |= static_cast<std::uint8_t>(1u << family);
+    }
     const auto illegal = row.illegal_because;
     const auto priority = row.priority;
-    const int below = static_cast<int>(best) - static_cast<int>(row.isa);
-    // What a test of legality and a launch read at every call lies in the closures themselves.
-    const bool has_f32 = kernels.f32 != nullptr, has_f64 = kernels.f64 != nullptr;
+    const Precision gives = row.gives;
+    // Levels beyond the widest vectors add instructions, and compete.
+    const int below = std::max(0, static_cast<int>(best) - static_cast<int>(row.isa));
     set.add(std::string(row.name),
             [&client, kernels = std::move(kernels)](const GemmArgs& args, Stream stream) {
-              return client.launch(stream,
-                                   {kernels.of(args.dtype), &args, sizeof args, {}, {}, 0, {}});
+              const Kernel* kernel = kernels[static_cast<std::size_t>(args.family)].get();
+              return client.launch(stream, {kernel, &args, sizeof args, {}, {}, 0, {}});
             })
         .version(version)
         .illegal_because([=](const GemmArgs& args) -> const char* {
-          if (args.dtype == DType::f32 ? !has_f32 : !has_f64) return "has no kernel for this type";
+          if ((families >> static_cast<int>(args.family) & 1) == 0) {
+            return "has no kernel for this type";
+          }
+          if (gives > args.precision) return "is not as exact as the precision asked for";
           return illegal != nullptr ? illegal(args, threads) : nullptr;
         })
         .group("cpu", [=](const MatmulKey& key) {

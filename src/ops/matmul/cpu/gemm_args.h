@@ -7,18 +7,30 @@
 #include <cstdint>
 
 #include "rooftune/dtype.h"
+#include "rooftune/precision.h"
 
 namespace rooftune {
 
 inline constexpr int kMaxBatchAxes = 6;
+
+// The types of a product: those of A and B decide which kernels there are.
+enum class TypeFamily : std::uint8_t {
+  f32,   // f32 in and out
+  f64,   // f64 in and out
+  bf16,  // bf16 in, sums in f32, bf16 or f32 out
+  f16,   // f16 in, sums in f32, f16 or f32 out
+  int8,  // i8 or u8 in, each for itself; sums and out i32
+};
+inline constexpr int kTypeFamilies = 5;
 
 // C[b](i,j) = alpha * sum_p A[b](i,p) * B[b](p,j) + beta * C[b](i,j).
 // m, n, k and batch are at least 1; alpha is not 0. beta == 0 means that C is not read.
 // Strides count elements and may be negative, or 0 for A and B. Pointers may be misaligned even
 // to the element size.
 struct GemmArgs {
-  DType dtype = DType::f32;  // of A, B and C
+  TypeFamily family = TypeFamily::f32;
   DType a_type = DType::f32, b_type = DType::f32, c_type = DType::f32;
+  Precision precision = Precision::highest;  // the least that the result must have
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
   const void* b = nullptr;

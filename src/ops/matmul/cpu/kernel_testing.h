@@ -19,11 +19,14 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "device/cpu/context.h"
 #include "ops/matmul/cpu/candidates.h"
 #include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/problem.h"
+#include "rooftune/float16.h"
 
 namespace rooftune::testing {
 
@@ -179,13 +182,24 @@ inline Strided strided(Form form, std::int64_t rows, std::int64_t cols,
   return s;
 }
 
+// The element types of a product.
+template <class Lhs, class Rhs, class Output>
+struct Types {
+  using A = Lhs;
+  using B = Rhs;
+  using Out = Output;
+  // Of the sums.
+  using Sum = std::conditional_t<std::is_same_v<Out, double>, double,
+                                 std::conditional_t<sizeof(A) == 1, std::int32_t, float>>;
+};
+
 // One product with its operands laid out; C in `c_before` is what it held.
 template <class T>
 struct Case {
   GemmArgs args;
-  const T* a = nullptr;
-  const T* b = nullptr;
-  T* c = nullptr;
+  const typename T::A* a = nullptr;
+  const typename T::B* b = nullptr;
+  typename T::Out* c = nullptr;
   std::vector<std::byte> c_before;
   std::byte* c_begin = nullptr;
   std::string text;
@@ -196,6 +210,22 @@ T read(const T* p) {
   T value;
   std::memcpy(&value, p, sizeof(T));
   return value;
+}
+template <class T>
+double value_of(T element) {
+  if constexpr (sizeof(T) == 2) {
+    return double(float(element));
+  } else {
+    return double(element);
+  }
+}
+template <class T>
+T element_of(double value) {
+  if constexpr (sizeof(T) == 2) {
+    return T(float(value));
+  } else {
+    return static_cast<T>(value);
+  }
 }
 template <class T>
 void write(T* p, T value) {
@@ -223,7 +253,9 @@ struct Expected {
 template <class T>
 Expected reference(const Case<T>& c) {
   // One digit class more than T: f64 sums of f32 products are exact enough, and fast.
-  using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
+  using Wide = std::conditional_t<std::is_same_v<typename T::Sum, double>, long double, double>;
+  using Sum = typename T::Sum;
+  using Out = typename T::Out;
   Expected expected;
   const GemmArgs& g = c.args;
   std::vector<Wide> sum(static_cast<std::size_t>(g.n)), size(static_cast<std::size_t>(g.n));
@@ -232,15 +264,15 @@ Expected reference(const Case<T>& c) {
       std::fill(sum.begin(), sum.end(), Wide(0));
       std::fill(size.begin(), size.end(), Wide(0));
       for (std::int64_t p = 0; p < g.k; ++p) {
-        const Wide a = read(c.a + ao + i * g.a_row + p * g.a_col);
+        const Wide a = value_of(read(c.a + ao + i * g.a_row + p * g.a_col));
         for (std::int64_t j = 0; j < g.n; ++j) {
-          const Wide term = a * Wide(read(c.b + bo + p * g.b_row + j * g.b_col));
+          const Wide term = a * Wide(value_of(read(c.b + bo + p * g.b_row + j * g.b_col)));
           sum[static_cast<std::size_t>(j)] += term;
           size[static_cast<std::size_t>(j)] += std::fabs(term);
         }
       }
       for (std::int64_t j = 0; j < g.n; ++j) {
-        long double value = static_cast<T>(g.alpha) * sum[static_cast<std::size_t>(j)];
+        long double value = static_cast<Sum>(g.alpha) * sum[static_cast<std::size_t>(j)];
         long double magnitude =
             std::fabs(static_cast<long double>(g.alpha) * size[static_cast<std::size_t>(j)]);
         if (g.beta != 0) {
@@ -248,8 +280,9 @@ Expected reference(const Case<T>& c) {
               c.c_before.data() +
               (reinterpret_cast<const std::byte*>(c.c + co + i * g.c_row + j * g.c_col) -
                c.c_begin);
-          const long double before = static_cast<T>(g.beta) *
-                                     static_cast<long double>(read(reinterpret_cast<const T*>(at)));
+          const long double before =
+              static_cast<Sum>(g.beta) *
+              static_cast<long double>(value_of(read(reinterpret_cast<const Out*>(at))));
           value += before;
           magnitude += std::fabs(before);
         }
@@ -267,13 +300,18 @@ template <class T>
 long double tolerance(std::int64_t k, long double magnitude) {
   const long double terms = std::min<long double>(static_cast<long double>(k), 200) +
                             4 * std::sqrt(static_cast<long double>(k)) / 10;
-  return (terms + 4) * std::numeric_limits<T>::epsilon() * magnitude +
-         std::numeric_limits<T>::denorm_min();
+  if constexpr (std::is_same_v<typename T::Sum, std::int32_t>) {
+    return 0;
+  } else {
+    using Limits = std::numeric_limits<typename T::Sum>;
+    return (terms + 4) * Limits::epsilon() * magnitude + Limits::denorm_min();
+  }
 }
 
 // Empty when C is as expected and nothing beside its elements was written; else what is wrong.
 template <class T>
 std::string difference(const Case<T>& c, const Expected& expected, bool exact) {
+  using Out = typename T::Out;
   const GemmArgs& g = c.args;
   std::vector<std::byte> after(c.c_begin, c.c_begin + c.c_before.size());
   std::size_t at = 0;
@@ -281,17 +319,27 @@ std::string difference(const Case<T>& c, const Expected& expected, bool exact) {
   each_product(g, [&](std::int64_t, std::int64_t, std::int64_t co) {
     for (std::int64_t i = 0; i < g.m; ++i) {
       for (std::int64_t j = 0; j < g.n; ++j, ++at) {
-        const T* p = c.c + co + i * g.c_row + j * g.c_col;
-        const long double want = expected.value[at];
-        const long double have = read(p);
+        const Out* p = c.c + co + i * g.c_row + j * g.c_col;
+        // A narrow output takes the nearest number, which may be either neighbour of a sum that is
+        // itself rounded.
+        long double want = expected.value[at];
+        long double allowed = exact ? 0 : tolerance<T>(g.k, expected.magnitude[at]);
+        if constexpr (sizeof(Out) == 2) {
+          const double exactly = static_cast<double>(want);
+          want = value_of(element_of<Out>(exactly));
+          if (std::isfinite(exactly)) {
+            const double other = value_of(element_of<Out>(exactly + static_cast<double>(allowed))),
+                         low = value_of(element_of<Out>(exactly - static_cast<double>(allowed)));
+            allowed = std::max<long double>(std::fabs(other - want), std::fabs(low - want));
+          }
+        }
+        const long double have = value_of(read(p));
         const auto offset =
             static_cast<std::size_t>(reinterpret_cast<const std::byte*>(p) - c.c_begin);
-        std::memcpy(after.data() + offset, c.c_before.data() + offset, sizeof(T));
+        std::memcpy(after.data() + offset, c.c_before.data() + offset, sizeof(Out));
         const bool same = std::isnan(want)   ? std::isnan(have)
                           : std::isinf(want) ? want == have
-                          : exact
-                              ? want == have
-                              : std::fabs(want - have) <= tolerance<T>(g.k, expected.magnitude[at]);
+                                             : std::fabs(want - have) <= allowed;
         if (!same && wrong.empty()) {
           wrong = "row " + std::to_string(i) + " column " + std::to_string(j) + ": " +
                   std::to_string(have) + " instead of " + std::to_string(want);

@@ -9,12 +9,23 @@
 
 namespace rooftune {
 
+// One entry point for each family of types; null for those that the kernel has none for.
+struct KernelsByType {
+  CpuKernelFn f32 = nullptr, f64 = nullptr, bf16 = nullptr, f16 = nullptr, int8 = nullptr;
+
+  constexpr CpuKernelFn of(TypeFamily family) const {
+    const CpuKernelFn all[] = {f32, f64, bf16, f16, int8};
+    return all[static_cast<int>(family)];
+  }
+};
+
 struct KernelRow {
   const char* name;    // technique_isa_tile; "2v" is two vectors of the level
   const char* source;  // the kernel's file without "-inl.h"
-  CpuKernelFn f32, f64;
+  KernelsByType kernels;
   const char* (*illegal_because)(const GemmArgs& args, int threads);
   int (*priority)(const MatmulKey& key);
+  Precision gives = Precision::highest;  // for f32; legal where no more is asked for
 };
 
 struct KernelRows {
