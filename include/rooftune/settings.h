@@ -61,6 +61,11 @@ struct Settings {
   // isa = "portable" | "neon" | "avx2" | "avx512" | "avx512_vnni" | "avx512_bf16" | "avx512_fp16" |
   // "amx": a cap, this level and those before it; absent: all that can be used here.
   std::optional<std::string> isa;
+  // Other libraries as candidates of matmul on the cpu (OpenBLAS, BLIS, oneDNN, MKL, as far as they
+  // are installed), measured and verified like any other.
+  bool vendor = false;        // vendor = true
+  std::string vendor_path;    // vendor_path = "folder:folder": looked through for them, with all
+                              //   folders below, before the places of the system
   AutotuneSettings autotune;  // [autotune]
   // The file these settings came from, when there was one; `project` is resolved from its folder.
   std::filesystem::path file;
@@ -82,10 +87,11 @@ Result<Settings> parse_settings(std::string_view toml,
 // Errors: those of load_settings.
 Result<Settings> find_settings(const std::filesystem::path& folder);
 
-// Lays the five environment variables over the settings. `get` is asked for each name and gives
+// Lays the six environment variables over the settings. `get` is asked for each name and gives
 // nothing for an unset one; the library never reads the environment itself.
 //   ROOFTUNE_ENVIRONMENT, ROOFTUNE_AUTOTUNE_CACHE (0 or 1), ROOFTUNE_AUTOTUNE_LEVEL (minimal,
-//   balanced, extensive, full), ROOFTUNE_DEVICE, ROOFTUNE_THREADS (1..1024)
+//   balanced, extensive, full), ROOFTUNE_DEVICE, ROOFTUNE_THREADS (1..1024), ROOFTUNE_RIVALS
+//   (vendor_path)
 // Errors: settings, naming the variable, its value and the values allowed. An empty value counts
 // as unset.
 Status apply_environment(

@@ -100,6 +100,17 @@ constexpr Field text(string_view table, string_view key, string_view variable = 
   return row<kMember, std::string>(Kind::text, table, key, variable);
 }
 
+// A text that is absent while it is empty.
+template <auto kMember>
+constexpr Field optional_text(string_view table, string_view key, string_view variable) {
+  Field field = text<kMember>(table, key, variable);
+  field.get = [](const Settings& settings) {
+    const std::string& line = kMember(settings);
+    return line.empty() ? Value() : Value(line);
+  };
+  return field;
+}
+
 // A text out of a list, kept as text.
 template <auto kMember>
 constexpr Field text_choice(string_view table, string_view key,
@@ -143,6 +154,8 @@ constexpr Field kFields[] = {
     text<ROOFTUNE_MEMBER(environment)>("", "environment", "ROOFTUNE_ENVIRONMENT"),
     integer<ROOFTUNE_MEMBER(threads)>("", "threads", 1, 1024, "ROOFTUNE_THREADS"),
     text_choice<ROOFTUNE_MEMBER(isa)>("", "isa", kIsas),
+    boolean<ROOFTUNE_MEMBER(vendor)>("", "vendor"),
+    optional_text<ROOFTUNE_MEMBER(vendor_path)>("", "vendor_path", "ROOFTUNE_RIVALS"),
     choice<ROOFTUNE_MEMBER(autotune.level), kLevels>("autotune", "level",
                                                      "ROOFTUNE_AUTOTUNE_LEVEL"),
     boolean<ROOFTUNE_MEMBER(autotune.cache)>("autotune", "cache", "ROOFTUNE_AUTOTUNE_CACHE"),

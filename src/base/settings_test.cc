@@ -30,6 +30,8 @@ device = "fake"
 environment = "prod"
 threads = 4
 isa = "avx2"
+vendor = true
+vendor_path = "one:two"
 
 [autotune]
 level = "extensive"
@@ -93,6 +95,8 @@ TEST(Settings, EverySettingIsRead) {
   EXPECT_EQ(settings.environment, "prod");
   EXPECT_EQ(settings.threads, 4);
   EXPECT_EQ(settings.isa, "avx2");
+  EXPECT_TRUE(settings.vendor);
+  EXPECT_EQ(settings.vendor_path, "one:two");
   const AutotuneSettings& autotune = settings.autotune;
   EXPECT_EQ(autotune.level, Level::extensive);
   EXPECT_FALSE(autotune.cache);
@@ -204,7 +208,8 @@ TEST(Settings, UnknownKeysNameTheNearestKnownOne) {
   EXPECT_THAT(error_of("[autotune.decision]\n"), HasSubstr("did you mean \"decisions\"?"));
   EXPECT_THAT(
       error_of("wholly_different = 1"),
-      HasSubstr("known here: \"device\", \"environment\", \"threads\", \"isa\", \"autotune\""));
+      HasSubstr("known here: \"device\", \"environment\", \"threads\", \"isa\", \"vendor\", "
+                "\"vendor_path\", \"autotune\""));
   EXPECT_THAT(error_of("\"\" = 1"), HasSubstr("unknown key \"\""));
   EXPECT_THAT(error_of("[\"autotune.decisions\"]"), HasSubstr("unknown key"));
   EXPECT_LT(error_of(std::string("\"").append(100'000, 'x').append("\" = 1")).size(), 500u);
@@ -317,7 +322,9 @@ TEST(Environment, LaysVariablesOver) {
                                {"ROOFTUNE_AUTOTUNE_CACHE", "1"},
                                {"ROOFTUNE_AUTOTUNE_LEVEL", "minimal"},
                                {"ROOFTUNE_DEVICE", "cpu"},
-                               {"ROOFTUNE_THREADS", "1024"}}));
+                               {"ROOFTUNE_THREADS", "1024"},
+                               {"ROOFTUNE_RIVALS", "three"}}));
+  EXPECT_EQ(settings.vendor_path, "three");
   EXPECT_EQ(settings.environment, "/tmp/x y");
   EXPECT_TRUE(settings.autotune.cache);
   EXPECT_EQ(settings.autotune.level, Level::minimal);

@@ -257,13 +257,20 @@ Table table_for(const ProductList& list, const std::vector<Rival>& rivals) {
 }
 
 // Those that are installed; the others get a note.
-std::vector<Rival> load_rivals(const std::vector<std::string>& names, int threads) {
-  if (detect(read_cpuid()).level == Isa::avx512) help_openblas_to_see_avx512();
+std::vector<Rival> load_rivals(const std::vector<std::string>& names, const Settings& settings,
+                               int threads) {
+  RivalOptions options;
+  options.threads = threads;
+  options.folders = split_folders(settings.vendor_path);
+  options.set_variable = set_variable_for_library;
+  options.avx512 = detect(read_cpuid()).level >= Isa::avx512;
   std::vector<Rival> rivals;
   for (const std::string& name : names) {
-    auto rival = load_rival(name, threads);
+    auto rival = load_rival(name, options);
     if (rival) {
-      note(fmt::format("comparing with {}, {} threads", rival->version, threads));
+      note(fmt::format("comparing with {}, {} threads, of {}", rival->version, threads,
+                       rival->file));
+      for (const std::string& other : rival->passed_over) note("  not with: " + other);
       rivals.push_back(*std::move(rival));
     } else {
       note(rival.error().text + "; going on without it");
@@ -318,7 +325,8 @@ Outcome<Exit> run_bench(const CommonOptions& common, const ListOptions& options)
   if (!options.rivals.empty() && session.client().name() != "cpu") {
     note("the libraries of --vs run on the processor, the products on " + session.client().name());
   }
-  Bench bench(session, load_rivals(options.rivals, session.client().capabilities().threads));
+  Bench bench(session, load_rivals(options.rivals, session.settings(),
+                                   session.client().capabilities().threads));
   catch_interrupts();
 
   const Table table = table_for(*list, bench.rivals());

@@ -159,6 +159,8 @@ class CommandLine {
         ->check(one_of(kLevelNames));
     option("--settings", common_.settings,
            "settings file, instead of the nearest rooftune.toml upward from here");
+    option("--rivals", common_.rivals,
+           "a folder with other libraries, in it or below (`./dev rivals`); may be repeated");
     option("--trace", common_.trace, "writes what happened, as JSON for Chrome or Perfetto");
   }
 

@@ -22,6 +22,7 @@ struct CommonOptions {
   std::optional<std::string> level;        // --level
   std::optional<std::string> settings;     // --settings FILE
   std::optional<std::string> trace;        // --trace FILE
+  std::vector<std::string> rivals;         // --rivals FOLDER
   bool json = false;                       // --json
 };
 

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/text.h"
@@ -14,9 +16,9 @@ namespace rooftune::cli {
 namespace {
 
 constexpr std::string_view kPrefix = "ROOFTUNE_";
-constexpr std::array<std::string_view, 5> kNames = {
-    "ROOFTUNE_ENVIRONMENT", "ROOFTUNE_AUTOTUNE_CACHE", "ROOFTUNE_AUTOTUNE_LEVEL", "ROOFTUNE_DEVICE",
-    "ROOFTUNE_THREADS"};
+constexpr std::array<std::string_view, 6> kNames = {
+    "ROOFTUNE_ENVIRONMENT", "ROOFTUNE_AUTOTUNE_CACHE", "ROOFTUNE_AUTOTUNE_LEVEL",
+    "ROOFTUNE_DEVICE",      "ROOFTUNE_THREADS",        "ROOFTUNE_RIVALS"};
 
 std::optional<std::string> get(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -55,6 +57,21 @@ std::filesystem::path user_cache_folder() {
   return {};
 }
 
-void help_openblas_to_see_avx512() { ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0); }
+std::filesystem::path virtual_environment_folder() {
+  if (const auto folder = get("VIRTUAL_ENV"); folder && folder->starts_with('/')) {
+    return std::filesystem::path(*folder) / "lib";
+  }
+  return {};
+}
+
+void set_variable_for_library(const char* name, const char* value) {
+  static std::set<std::string> ours;
+  if (value == nullptr) {
+    if (ours.erase(name) != 0) ::unsetenv(name);
+  } else if (!get(name)) {
+    ::setenv(name, value, 1);
+    ours.insert(name);
+  }
+}
 
 }  // namespace rooftune::cli

@@ -11,7 +11,7 @@
 
 namespace rooftune::cli {
 
-// The five ROOFTUNE_ variables, laid over the settings. Errors: settings, naming the variable.
+// The six ROOFTUNE_ variables, laid over the settings. Errors: settings, naming the variable.
 // A ROOFTUNE_ variable that does not exist gets a note.
 Status apply_environment_variables(Settings& settings);
 
@@ -19,10 +19,13 @@ Status apply_environment_variables(Settings& settings);
 // else HOME/.cache; empty when neither says anything: the library then asks the password database.
 std::filesystem::path user_cache_folder();
 
-// OpenBLAS before 0.3.24 takes AVX-512 processors that it does not know by name for something far
-// older and runs at a seventh of their speed. It can only be told at load time, by this variable.
+// The lib folder of the Python environment that is active, when one is: `pip install` puts
+// libraries there. Empty: none is.
+std::filesystem::path virtual_environment_folder();
+
+// Sets a variable that a library reads while it is loaded, or takes back (null) what was set so.
 // Does nothing when the user has set it.
-void help_openblas_to_see_avx512();
+void set_variable_for_library(const char* name, const char* value);
 
 }  // namespace rooftune::cli
 

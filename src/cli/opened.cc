@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/environment_variables.h"
 #include "cli/output.h"
+#include "device/cpu/isa.h"
 #include "fmt/format.h"
 
 namespace rooftune::cli {
@@ -70,6 +71,12 @@ Outcome<Settings> settings_for(const CommonOptions& common) {
   if (common.level) {
     settings.autotune.level = parse_level(*common.level).value_or(settings.autotune.level);
   }
+  if (!common.rivals.empty()) {
+    settings.vendor_path = fmt::format("{}", fmt::join(common.rivals, ":"));
+  }
+  if (const auto folder = virtual_environment_folder(); !folder.empty()) {
+    settings.vendor_path += (settings.vendor_path.empty() ? "" : ":") + folder.string();
+  }
   if (Status valid = validate(settings); !valid) return stop(valid.error());
   return settings;
 }
@@ -123,7 +130,11 @@ Outcome<std::unique_ptr<Opened>> open_session(const CommonOptions& common, Setti
     warnings->add(text);
     note(text);
   };
+  // Candidates of the group vendor are loaded while a session opens, for the whole process.
+  const bool help = options.settings->vendor && detect(read_cpuid()).level >= Isa::avx512;
+  if (help) set_variable_for_library("OPENBLAS_CORETYPE", "SkylakeX");
   auto session = Session::open(options);
+  if (help) set_variable_for_library("OPENBLAS_CORETYPE", nullptr);
   if (!session) return stop(session.error());
   std::optional<std::filesystem::path> trace_file;
   if (common.trace) trace_file = *common.trace;

@@ -73,14 +73,17 @@ std::vector<DeviceStatus> list_devices() {
 Session::Session(std::shared_ptr<Client> client, Settings settings, Folders folders, Warn warn)
     : TuneContext(std::move(client), std::move(settings), std::move(folders), std::move(warn)),
       operations_(std::make_unique<Operations>()) {
-  const auto make = [this]<class K, class Args>(const char* name,
-                                                void (*describe)(TunableSet<K, Args>&)) {
+  const auto make = [this]<class K, class Args>(const char* name, const auto& describe) {
     return static_cast<Tuner<K, Args>*>(&tuner(name, [&]() -> std::unique_ptr<TunerBase> {
       return std::make_unique<Tuner<K, Args>>(*this, name, describe);
     }));
   };
-  operations_->matmul = make("matmul", &describe_matmul);
-  operations_->sum = make("sum", &describe_sum);
+  operations_->matmul =
+      make.operator()<MatmulKey, GemmArgs>("matmul", [this](TunableSet<MatmulKey, GemmArgs>& set) {
+        describe_matmul(set);
+        add_vendor_candidates(set, this->settings());
+      });
+  operations_->sum = make.operator()<SumKey, SumArgs>("sum", &describe_sum);
 }
 
 Session::~Session() = default;

@@ -8,6 +8,8 @@
 
 namespace rooftune {
 
+struct Settings;
+
 // What a product costs at least, in the arithmetic that its types and policy allow on a machine.
 Work matmul_work(const GemmArgs& args, const Capabilities& machine);
 
@@ -17,6 +19,10 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 // The rooms of candidates that describe_matmul chooses from.
 void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 void add_fake_candidates(TunableSet<MatmulKey, GemmArgs>& set);
+
+// Other libraries (ops/matmul/rivals.h) that are installed, as the group `vendor`, where the
+// settings ask for them and the device is the cpu. Adds to what describe_matmul has filled.
+void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings& settings);
 
 }  // namespace rooftune
 

@@ -4,276 +4,308 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "fmt/format.h"
+#include "ops/matmul/rivals/cblas.h"
+#include "ops/matmul/rivals/library.h"
+#include "ops/matmul/rivals/onednn.h"
+#include "ops/matmul/rivals/onednn_api.h"
 
 namespace rooftune {
 namespace {
 
-// --- The libraries' own interfaces -----------------------------------------------------------
+namespace fs = std::filesystem;
+using rivals::CblasDialect;
+using rivals::FileNames;
+using rivals::Library;
+using rivals::Version;
+using rivals::version_in;
 
-enum CblasOrder : int { kRowMajor = 101 };
-enum CblasTranspose : int { kNoTranspose = 111, kTranspose = 112 };
-
-template <class T>
-using CblasGemm = void (*)(CblasOrder, CblasTranspose, CblasTranspose, int m, int n, int k, T alpha,
-                           const T* a, int lda, const T* b, int ldb, T beta, T* c, int ldc);
-template <class T>
-using CblasGemmBatchStrided = void (*)(CblasOrder, CblasTranspose, CblasTranspose, int m, int n,
-                                       int k, T alpha, const T* a, int lda, int stride_a,
-                                       const T* b, int ldb, int stride_b, T beta, T* c, int ldc,
-                                       int stride_c, int batch);
-// Row-major, in spite of its letters.
-using DnnlSgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k,
-                          float alpha, const float* a, std::int64_t lda, const float* b,
-                          std::int64_t ldb, float beta, float* c, std::int64_t ldc);
-struct DnnlVersion {
-  int major, minor, patch;
+// A library that was loaded and asked for its version, but not yet told anything.
+struct Found {
+  Library library;
+  Version number;
+  std::string version;   // with the name
+  CblasDialect dialect;  // not of oneDNN
 };
 
-// --- Loading ---------------------------------------------------------------------------------
-
+// What is known of each rival.
 struct Known {
   std::string_view name;
-  const char* package;  // of Debian
-  std::vector<const char*> files;
+  std::string_view how_to_get;
+  FileNames files;
+  Result<Found> (*identify)(Library library);
+  Status (*start)(Rival& rival, const Found& found, const RivalOptions& options);
 };
+
+std::unexpected<Error> lacks(const Library& library, std::string_view symbol) {
+  return fail(ErrorKind::unsupported, fmt::format("{} has no {}", library.file(), symbol));
+}
+
+// --- OpenBLAS --------------------------------------------------------------------------------
+
+Result<Found> identify_openblas(Library library) {
+  // Builds with 64-bit integers have a suffix, those of PyPI a prefix, so that they can live in one
+  // process with others.
+  for (const auto& [prefix, suffix] : {std::pair("", ""), std::pair("scipy_", ""),
+                                       std::pair("scipy_", "64_"), std::pair("", "64_")}) {
+    CblasDialect dialect{prefix, suffix, *suffix != '\0', true};
+    if (library.find<void*>(dialect("cblas_sgemm")) == nullptr) continue;
+    std::string_view config;
+    if (const auto get = library.find<const char* (*)()>(dialect("openblas_get_config"))) {
+      config = get();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+    }
+    dialect.wide = dialect.wide || config.find("USE64BITINT") != std::string_view::npos;
+    const Version number =
+        version_in(config.empty() ? library.real_file().filename().string() : config);
+    std::string version = fmt::format("OpenBLAS {}", fmt::join(number.numbers, "."));
+    if (const auto core = library.find<const char* (*)()>(dialect("openblas_get_corename"))) {
+      version += fmt::format(" ({})", core());
+    }
+    return Found{std::move(library), number, std::move(version), std::move(dialect)};
+  }
+  return lacks(library, "cblas_sgemm");
+}
+
+Status start_openblas(Rival& rival, const Found& found, const RivalOptions& options) {
+  const std::string name = found.dialect("openblas_set_num_threads");
+  const auto set_threads = found.library.find<void (*)(int)>(name);
+  if (set_threads == nullptr) return lacks(found.library, name);
+  set_threads(options.threads);
+  return rivals::add_cblas_products(rival, found.library, found.dialect);
+}
+
+// --- BLIS ------------------------------------------------------------------------------------
+
+Result<Found> identify_blis(Library library) {
+  std::string text = library.real_file().filename().string();
+  if (const auto get = library.find<const char* (*)()>("bli_info_get_version_str")) text = get();
+  CblasDialect dialect;
+  if (const auto bits = library.find<std::int64_t (*)()>("bli_info_get_blas_int_type_size")) {
+    dialect.wide = bits() == 64;
+  }
+  const Version number = version_in(text);
+  return Found{std::move(library), number, "BLIS " + text, std::move(dialect)};
+}
+
+Status start_blis(Rival& rival, const Found& found, const RivalOptions& options) {
+  const auto set_threads = found.library.find<void (*)(std::int64_t)>("bli_thread_set_num_threads");
+  if (set_threads == nullptr) return lacks(found.library, "bli_thread_set_num_threads");
+  set_threads(options.threads);
+  return rivals::add_cblas_products(rival, found.library, found.dialect);
+}
+
+// --- oneDNN ----------------------------------------------------------------------------------
+
+Result<Found> identify_onednn(Library library) {
+  const auto get = library.find<const rivals::DnnlVersion* (*)()>("dnnl_version");
+  if (get == nullptr) return lacks(library, "dnnl_version");
+  const rivals::DnnlVersion* version = get();
+  const Version number{{version->major, version->minor, version->patch}};
+  return Found{
+      std::move(library), number, fmt::format("oneDNN {}", fmt::join(number.numbers, ".")), {}};
+}
+
+Status start_onednn(Rival& rival, const Found& found, const RivalOptions& options) {
+  return rivals::add_onednn_products(rival, found.library, options.threads);
+}
+
+// --- MKL -------------------------------------------------------------------------------------
+
+// The folder that the loader took the library from.
+fs::path folder_of(const Library& library, const char* symbol) {
+  Dl_info info{};
+  if (::dladdr(library.find<void*>(symbol), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
+
+bool has_file_named(const fs::path& folder, std::string_view start) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    if (at->path().filename().string().starts_with(start)) return true;
+  }
+  return false;
+}
+
+Result<Found> identify_mkl(Library library) {
+  // libmkl_rt loads the others at its first call, and ends the process when they are not there.
+  const fs::path folder = folder_of(library, "MKL_Get_Version");
+  for (const std::string_view part :
+       {"libmkl_core.so", "libmkl_intel_lp64.so", "libmkl_intel_thread.so", "libmkl_def.so"}) {
+    if (!has_file_named(folder, part)) {
+      return fail(ErrorKind::unsupported,
+                  fmt::format("{} has no {} beside it", library.file(), part));
+    }
+  }
+  struct MklVersion {
+    int major, minor, update;
+    const char *status, *build, *processor, *platform;
+  };
+  const auto get = library.find<void (*)(MklVersion*)>("MKL_Get_Version");
+  if (get == nullptr) return lacks(library, "MKL_Get_Version");
+  MklVersion version{};
+  get(&version);
+  const Version number{{version.major, version.minor, version.update}};
+  std::string text = fmt::format("MKL {}", fmt::join(number.numbers, "."));
+  if (version.processor != nullptr) text += fmt::format(" ({})", version.processor);
+  return Found{std::move(library), number, std::move(text), {"", "", false, true}};
+}
+
+Status start_mkl(Rival& rival, const Found& found, const RivalOptions& options) {
+  constexpr int kIntelThreads = 0, kOneThread = 1, kGnuThreads = 3, kLp64 = 0;
+  const Library& library = found.library;
+  if (const auto set = library.find<int (*)(int)>("MKL_Set_Interface_Layer")) set(kLp64);
+  // Intel's own OpenMP is its first choice, and it ends the process when that is missing.
+  const auto loads = [&](const std::string& file) {
+    return Library::load(file, options.folders).has_value();
+  };
+  const fs::path folder = folder_of(library, "MKL_Get_Version");
+  const auto find_intel_openmp = [&] {
+    constexpr const char* kName = "libiomp5.so";
+    if (loads(kName) || loads((folder / kName).string())) return true;
+    const auto files = rivals::files_of({{kName}, {}}, options.folders);
+    return std::any_of(files.begin(), files.end(), loads);
+  };
+  if (const auto set = library.find<int (*)(int)>("MKL_Set_Threading_Layer")) {
+    if (find_intel_openmp()) {
+      set(kIntelThreads);
+    } else if (has_file_named(folder, "libmkl_gnu_thread.so") && loads("libgomp.so.1")) {
+      set(kGnuThreads);
+    } else if (has_file_named(folder, "libmkl_sequential.so")) {
+      set(kOneThread);
+      rival.version += " (one thread: there is no OpenMP)";
+    } else {
+      return fail(ErrorKind::unsupported,
+                  library.file() + " needs an OpenMP: libiomp5.so or libgomp.so.1");
+    }
+  }
+  const auto set_threads = library.find<void (*)(int)>("MKL_Set_Num_Threads");
+  if (set_threads == nullptr) return lacks(library, "MKL_Set_Num_Threads");
+  // Left to itself it takes no more than one thread of a core.
+  if (const auto set = library.find<void (*)(int)>("MKL_Set_Dynamic")) set(0);
+  set_threads(options.threads);
+  return rivals::add_cblas_products(rival, library, found.dialect);
+}
+
+// --- All of them -----------------------------------------------------------------------------
 
 const std::array<Known, 4>& known_rivals() {
   static const std::array<Known, 4> all = {{
       // The plain name may be the build without threads; Debian keeps each in a folder of its own.
       {"openblas",
-       "libopenblas0-pthread",
-       {"/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
-        "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0", "libopenblas.so.0",
-        "libopenblas.so"}},
+       "on Debian: apt-get install libopenblas0-pthread; of PyPI: scipy-openblas64",
+       {{"libopenblas", "libscipy_openblas"},
+        {"/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+         "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
+         "/usr/local/lib/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"}},
+       identify_openblas,
+       start_openblas},
       {"blis",
-       "libblis4-pthread",
-       {"/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4",
-        "/usr/lib/aarch64-linux-gnu/blis-pthread/libblis.so.4", "libblis.so.4", "libblis.so"}},
-      {"onednn", "libdnnl2", {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"}},
-      {"mkl", "libmkl-rt (non-free)", {"libmkl_rt.so.2", "libmkl_rt.so"}},
+       "on Debian: apt-get install libblis4-pthread",
+       {{"libblis.so", "libblis-mt.so"},
+        {"/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4",
+         "/usr/lib/aarch64-linux-gnu/blis-pthread/libblis.so.4", "/usr/local/lib/libblis.so.4",
+         "libblis.so.4", "libblis.so"}},
+       identify_blis,
+       start_blis},
+      {"onednn",
+       "on Debian: apt-get install libdnnl2; of PyPI: onednn-cpu-gomp",
+       {{"libdnnl.so"},
+        {"/usr/local/lib/libdnnl.so.3", "/opt/intel/oneapi/dnnl/latest/lib/libdnnl.so.3",
+         "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"}},
+       identify_onednn,
+       start_onednn},
+      {"mkl",
+       "of PyPI: mkl and intel-openmp; on Debian: libmkl-rt (non-free)",
+       {{"libmkl_rt.so"},
+        {"/usr/local/lib/libmkl_rt.so.3", "/usr/local/lib/libmkl_rt.so.2",
+         "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.3",
+         "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so.2",
+         "libmkl_rt.so"}},
+       identify_mkl,
+       start_mkl},
   }};
   return all;
 }
 
-// Never unloaded: such libraries own threads, and some of them crash when their code goes away.
-class Library {
- public:
-  static Result<Library> load(const Known& known) {
-    for (const char* file : known.files) {
-      if (void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
-    }
-    return fail(ErrorKind::not_found,
-                fmt::format("{} is not installed; on Debian: apt-get install {}", known.name,
-                            known.package));
-  }
+// Before this version OpenBLAS takes AVX-512 processors that it does not know by name for something
+// far older, and runs at a seventh of their speed.
+constexpr Version kOpenblasSeesAvx512{{0, 3, 24}};
 
-  // Also finds functions of the libraries that this one needs.
-  template <class F>
-  F find(const char* symbol) const {
-    return reinterpret_cast<F>(::dlsym(handle_, symbol));
+// Variables that are set while this lives.
+class Variables {
+ public:
+  explicit Variables(const RivalOptions& options) : set_(options.set_variable) {}
+  ~Variables() {
+    for (const char* name : names_) set_(name, nullptr);
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+  void set(const char* name, const char* value) {
+    if (!set_) return;
+    set_(name, value);
+    names_.push_back(name);
   }
 
  private:
-  explicit Library(void* handle) : handle_(handle) {}
-  void* handle_;
+  const std::function<void(const char*, const char*)>& set_;
+  std::vector<const char*> names_;
 };
 
-std::unexpected<Error> lacks(std::string_view name, const char* symbol) {
-  return fail(ErrorKind::unsupported,
-              fmt::format("the {} that is installed has no {}", name, symbol));
-}
-
-// --- Running ---------------------------------------------------------------------------------
-
-// Operands of a whole product in BLAS terms.
-struct BlasCall {
-  BlasMatrix a, b, c;
-};
-
-Result<BlasCall> blas_call(const GemmArgs& args, std::int64_t largest) {
-  const auto refuse = [](const char* what) { return fail(ErrorKind::unsupported, what); };
-  const auto a = blas_matrix(args.m, args.k, args.a_row, args.a_col);
-  const auto b = blas_matrix(args.k, args.n, args.b_row, args.b_col);
-  const auto c = blas_matrix(args.m, args.n, args.c_row, args.c_col);
-  if (!a || !b || !c || c->transposed) return refuse("strides that BLAS cannot express");
-  for (const std::int64_t size : {args.m, args.n, args.k, a->leading, b->leading, c->leading}) {
-    if (size > largest) return refuse("sizes beyond 32 bits");
-  }
-  return BlasCall{*a, *b, *c};
-}
-
-template <class T>
-struct Matrices {
-  const T* a;
-  const T* b;
-  T* c;
-};
-
-// Calls `run` for the three matrices of every batch index, last axis fastest.
-template <class T, class Run>
-Status for_each_matrix(const GemmArgs& args, Run run) {
-  std::array<std::int64_t, kMaxBatchAxes> index{};
-  for (std::int64_t i = 0; i < args.batch; ++i) {
-    Matrices<T> at{static_cast<const T*>(args.a), static_cast<const T*>(args.b),
-                   static_cast<T*>(args.c)};
-    for (int axis = 0; axis < args.batch_rank; ++axis) {
-      at.a += index[axis] * args.a_batch[axis];
-      at.b += index[axis] * args.b_batch[axis];
-      at.c += index[axis] * args.c_batch[axis];
-    }
-    if (Status done = run(at); !done) return done;
-    for (int axis = args.batch_rank - 1; axis >= 0; --axis) {
-      if (++index[axis] < args.batch_extent[axis]) break;
-      index[axis] = 0;
+Result<Library> load(const Known& known, const std::string& file, const RivalOptions& options) {
+  Variables variables(options);
+  if (known.name == "openblas" && options.avx512) {
+    std::error_code error;
+    const fs::path real = fs::canonical(file, error);
+    const std::string name = error ? file : real.filename().string();
+    if (!name.starts_with("libscipy_") && version_in(name) < kOpenblasSeesAvx512) {
+      variables.set("OPENBLAS_CORETYPE", "SkylakeX");
     }
   }
-  return {};
+  return Library::load(file, options.folders);
 }
 
-CblasTranspose cblas(const BlasMatrix& matrix) {
-  return matrix.transposed ? kTranspose : kNoTranspose;
+// Builds of oneDNN for SYCL run on the processor by OpenCL, whose loader is told of a driver that
+// is not installed in the system by one of these, as its kind is.
+void show_opencl_driver(Variables& variables, const RivalOptions& options) {
+  const auto drivers = rivals::files_of({{"libintelocl.so"}, {}}, options.folders);
+  if (drivers.empty()) return;
+  variables.set("OCL_ICD_VENDORS", drivers.front().c_str());
+  variables.set("OCL_ICD_FILENAMES", drivers.front().c_str());
 }
 
-template <class T>
-Status run_cblas(const GemmArgs& args, CblasGemm<T> gemm, CblasGemmBatchStrided<T> gemm_batch) {
-  const auto call = blas_call(args, INT_MAX);
-  if (!call) return std::unexpected(call.error());
-  const auto m = static_cast<int>(args.m), n = static_cast<int>(args.n),
-             k = static_cast<int>(args.k), lda = static_cast<int>(call->a.leading),
-             ldb = static_cast<int>(call->b.leading), ldc = static_cast<int>(call->c.leading);
-  const auto alpha = static_cast<T>(args.alpha), beta = static_cast<T>(args.beta);
-  const auto fits = [](std::int64_t stride) { return stride >= 0 && stride <= INT_MAX; };
-  if (gemm_batch != nullptr && args.batch_rank == 1 && fits(args.batch) && fits(args.a_batch[0]) &&
-      fits(args.b_batch[0]) && fits(args.c_batch[0])) {
-    gemm_batch(kRowMajor, cblas(call->a), cblas(call->b), m, n, k, alpha,
-               static_cast<const T*>(args.a), lda, static_cast<int>(args.a_batch[0]),
-               static_cast<const T*>(args.b), ldb, static_cast<int>(args.b_batch[0]), beta,
-               static_cast<T*>(args.c), ldc, static_cast<int>(args.c_batch[0]),
-               static_cast<int>(args.batch));
-    return {};
-  }
-  return for_each_matrix<T>(args, [&](const Matrices<T>& at) -> Status {
-    gemm(kRowMajor, cblas(call->a), cblas(call->b), m, n, k, alpha, at.a, lda, at.b, ldb, beta,
-         at.c, ldc);
-    return {};
-  });
-}
-
-Status run_dnnl(const GemmArgs& args, DnnlSgemm sgemm) {
-  if (args.a_type != DType::f32) {
-    return fail(ErrorKind::unsupported, fmt::format("no product of {}", to_string(args.a_type)));
-  }
-  const auto call = blas_call(args, INT64_MAX);
-  if (!call) return std::unexpected(call.error());
-  const auto letter = [](const BlasMatrix& matrix) { return matrix.transposed ? 'T' : 'N'; };
-  return for_each_matrix<float>(args, [&](const Matrices<float>& at) -> Status {
-    const int status = sgemm(letter(call->a), letter(call->b), args.m, args.n, args.k,
-                             static_cast<float>(args.alpha), at.a, call->a.leading, at.b,
-                             call->b.leading, static_cast<float>(args.beta), at.c, call->c.leading);
-    if (status == 0) return {};
-    return fail(ErrorKind::launch_failed, fmt::format("dnnl_sgemm gave status {}", status));
-  });
-}
-
-// --- One by one ------------------------------------------------------------------------------
-
-Result<Rival> with_cblas(const Library& library, std::string_view name, std::string version,
-                         bool has_batches) {
-  const auto sgemm = library.find<CblasGemm<float>>("cblas_sgemm");
-  const auto dgemm = library.find<CblasGemm<double>>("cblas_dgemm");
-  if (sgemm == nullptr || dgemm == nullptr) return lacks(name, "cblas_sgemm and cblas_dgemm");
-  CblasGemmBatchStrided<float> sgemm_batch = nullptr;
-  CblasGemmBatchStrided<double> dgemm_batch = nullptr;
-  if (has_batches) {
-    sgemm_batch = library.find<CblasGemmBatchStrided<float>>("cblas_sgemm_batch_strided");
-    dgemm_batch = library.find<CblasGemmBatchStrided<double>>("cblas_dgemm_batch_strided");
-  }
-  const auto run = [=](const GemmArgs& args) -> Status {
-    switch (args.a_type) {
-      case DType::f32:
-        return run_cblas<float>(args, sgemm, sgemm_batch);
-      case DType::f64:
-        return run_cblas<double>(args, dgemm, dgemm_batch);
-      default:
-        return fail(ErrorKind::unsupported,
-                    fmt::format("no product of {}", to_string(args.a_type)));
+// All that can be loaded and identified, the newest first; of equals the first that was found.
+std::vector<Found> find_all(const Known& known, const RivalOptions& options,
+                            std::vector<Error>& errors) {
+  std::vector<Found> all;
+  for (const std::string& file : rivals::files_of(known.files, options.folders)) {
+    auto library = load(known, file, options);
+    if (!library) {
+      // A name that the loader does not know is no more than a library that is not there.
+      if (file.find('/') != std::string::npos) errors.push_back(library.error());
+      continue;
     }
-  };
-  return Rival{std::string(name), std::move(version), run};
-}
-
-Result<Rival> load_openblas(const Library& library, int threads) {
-  const auto set_threads = library.find<void (*)(int)>("openblas_set_num_threads");
-  if (set_threads == nullptr) return lacks("openblas", "openblas_set_num_threads");
-  set_threads(threads);
-  std::string version = "OpenBLAS";
-  if (const auto config = library.find<const char* (*)()>("openblas_get_config")) {
-    // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": name and number.
-    const std::string_view text = config();
-    version = text.substr(0, text.find(' ', std::min(text.size(), text.find(' ') + 1)));
-  }
-  if (const auto core = library.find<const char* (*)()>("openblas_get_corename")) {
-    version += fmt::format(" ({})", core());
-  }
-  return with_cblas(library, "openblas", std::move(version), false);
-}
-
-Result<Rival> load_blis(const Library& library, int threads) {
-  const auto set_threads = library.find<void (*)(std::int64_t)>("bli_thread_set_num_threads");
-  if (set_threads == nullptr) return lacks("blis", "bli_thread_set_num_threads");
-  set_threads(threads);
-  std::string version = "BLIS";
-  if (const auto text = library.find<const char* (*)()>("bli_info_get_version_str")) {
-    version += fmt::format(" {}", text());
-  }
-  return with_cblas(library, "blis", std::move(version), false);
-}
-
-Result<Rival> load_onednn(const Library& library, int threads) {
-  const auto sgemm = library.find<DnnlSgemm>("dnnl_sgemm");
-  if (sgemm == nullptr) return lacks("onednn", "dnnl_sgemm");
-  std::string version = "oneDNN";
-  if (const auto get = library.find<const DnnlVersion* (*)()>("dnnl_version")) {
-    const DnnlVersion* v = get();
-    version += fmt::format(" {}.{}.{}", v->major, v->minor, v->patch);
-  }
-  // Its threads are OpenMP's, whose functions come with it.
-  const auto set_threads = library.find<void (*)(int)>("omp_set_num_threads");
-  if (set_threads != nullptr) {
-    set_threads(threads);
-  } else {
-    version += " (threads as built)";
-  }
-  return Rival{"onednn", std::move(version),
-               [sgemm](const GemmArgs& args) { return run_dnnl(args, sgemm); }};
-}
-
-Result<Rival> load_mkl(const Library& library, int threads) {
-  // Intel's own OpenMP is its first choice, and it ends the process when that is missing.
-  constexpr int kGnuThreads = 3;
-  if (::dlopen("libiomp5.so", RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    if (const auto layer = library.find<int (*)(int)>("MKL_Set_Threading_Layer")) {
-      layer(kGnuThreads);
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const Found& other) { return other.library == *library; })) {
+      continue;
+    }
+    auto found = known.identify(*std::move(library));
+    if (found) {
+      all.push_back(*std::move(found));
+    } else {
+      errors.push_back(found.error());
     }
   }
-  const auto set_threads = library.find<void (*)(int)>("MKL_Set_Num_Threads");
-  if (set_threads == nullptr) return lacks("mkl", "MKL_Set_Num_Threads");
-  set_threads(threads);
-  std::string version = "MKL";
-  if (const auto get = library.find<void (*)(char*, int)>("MKL_Get_Version_String")) {
-    std::array<char, 200> text{};
-    get(text.data(), static_cast<int>(text.size()) - 1);
-    version = text.data();
-    version.resize(version.find_last_not_of(' ') + 1);
-  }
-  return with_cblas(library, "mkl", std::move(version), true);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Found& x, const Found& y) { return x.number > y.number; });
+  return all;
 }
 
 }  // namespace
@@ -288,7 +320,7 @@ std::span<const std::string_view> rival_names() {
   return names;
 }
 
-Result<Rival> load_rival(std::string_view name, int threads) {
+Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
   const auto known = std::find_if(known_rivals().begin(), known_rivals().end(),
                                   [&](const Known& rival) { return rival.name == name; });
   if (known == known_rivals().end()) {
@@ -296,27 +328,44 @@ Result<Rival> load_rival(std::string_view name, int threads) {
                 fmt::format("unknown library {}; there are {}{}", in_quotes(name),
                             list_in_quotes(rival_names()), did_you_mean(name, rival_names())));
   }
-  const auto library = Library::load(*known);
-  if (!library) return std::unexpected(library.error());
-  if (name == "openblas") return load_openblas(*library, threads);
-  if (name == "blis") return load_blis(*library, threads);
-  if (name == "onednn") return load_onednn(*library, threads);
-  return load_mkl(*library, threads);
+  Variables variables(options);
+  if (name == "onednn") show_opencl_driver(variables, options);
+  std::vector<Error> errors;
+  const std::vector<Found> all = find_all(*known, options, errors);
+  std::optional<Rival> taken;
+  std::vector<std::string> passed_over;
+  for (const Found& found : all) {
+    if (taken) {
+      passed_over.push_back(
+          fmt::format("{} of {} is not newer", found.version, found.library.file()));
+      continue;
+    }
+    Rival rival{std::string(name), found.version, found.library.file(), {}, {}, {}};
+    if (Status started = known->start(rival, found, options); started) {
+      taken = std::move(rival);
+    } else {
+      errors.push_back(started.error());
+    }
+  }
+  if (!taken) {
+    std::string text = fmt::format("{} is not installed; {}", name, known->how_to_get);
+    if (!errors.empty()) text = fmt::format("no {} that was found can be used", name);
+    for (const Error& error : errors) text += "; " + error.text;
+    return fail(errors.empty() ? ErrorKind::not_found : ErrorKind::unsupported, std::move(text));
+  }
+  for (const Error& error : errors) passed_over.push_back(error.text);
+  taken->passed_over = std::move(passed_over);
+  return *std::move(taken);
 }
 
-std::optional<BlasMatrix> blas_matrix(std::int64_t rows, std::int64_t columns,
-                                      std::int64_t row_stride, std::int64_t column_stride) {
-  if (rows == 1) row_stride = std::max<std::int64_t>(columns, 1);
-  if (columns == 1) column_stride = 1;
-  if (column_stride == 1 && row_stride >= std::max<std::int64_t>(columns, 1)) {
-    return BlasMatrix{false, row_stride};
+std::vector<fs::path> split_folders(std::string_view text) {
+  std::vector<fs::path> folders;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(':'));
+    if (!part.empty()) folders.emplace_back(part);
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
   }
-  if (rows == 1) row_stride = 1;
-  if (columns == 1) column_stride = std::max<std::int64_t>(rows, 1);
-  if (row_stride == 1 && column_stride >= std::max<std::int64_t>(rows, 1)) {
-    return BlasMatrix{true, column_stride};
-  }
-  return std::nullopt;
+  return folders;
 }
 
 }  // namespace rooftune

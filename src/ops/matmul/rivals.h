@@ -1,14 +1,14 @@
-// Other libraries that multiply matrices, loaded at run time to be compared with. None of them is
-// needed to build or run Rooftune.
+// Other libraries that multiply matrices, loaded at run time: to be compared with, and as
+// candidates of the group `vendor`. None of them is needed to build or run Rooftune.
 #ifndef ROOFTUNE_OPS_MATMUL_RIVALS_H_
 #define ROOFTUNE_OPS_MATMUL_RIVALS_H_
 
-#include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ops/matmul/cpu/gemm_args.h"
 #include "rooftune/error.h"
@@ -18,32 +18,45 @@ namespace rooftune {
 struct Rival {
   std::string name;     // as in rival_names()
   std::string version;  // as the library tells it, e.g. "OpenBLAS 0.3.21 (SkylakeX)"
-  // Runs on the thread that loaded it (OpenMP keeps the thread count per calling thread). A batch
-  // is one call per matrix, as a caller of that library writes it, but where the library has a call
-  // for strided batches.
-  // Errors: unsupported for types, sizes (most count in 32 bits) and strides that the library has
-  // no call for.
+  std::string file;     // where it was found; a bare name when the system's loader found it
+  // Others of this name that were found and not taken, and why: "OpenBLAS 0.3.21 of FILE is older".
+  std::vector<std::string> passed_over;
+
+  // Why it has no call for exactly this product: types, sizes (most count in 32 bits), strides,
+  // alpha and beta. Null when it may have one. Static text, no allocation, thread-safe.
+  std::function<const char*(const GemmArgs&)> unsupported;
+
+  // Runs the product with as many threads as it was loaded with; thread-safe. A batch is one call
+  // per matrix, as a caller of that library writes it, but where the library has a call for strided
+  // batches. What a library prepares for a shape is prepared at the first call and kept.
+  // Errors: unsupported, as above or as the library says; launch_failed.
   std::function<Status(const GemmArgs&)> run;
 };
 
 // "openblas", "blis", "onednn", "mkl".
 std::span<const std::string_view> rival_names();
 
-// Loads a library that stays loaded for the rest of the process, and has it use `threads` threads.
-// Environment variables that the library reads when it is loaded are the caller's business.
-// Errors: invalid_argument for an unknown name; not_found when the library is not installed (the
-// text says how to get it); unsupported when it lacks a function that is needed.
-Result<Rival> load_rival(std::string_view name, int threads);
-
-// A matrix as BLAS takes it in row-major order: as it is or transposed, with a leading dimension.
-struct BlasMatrix {
-  bool transposed = false;
-  std::int64_t leading = 1;
+struct RivalOptions {
+  int threads = 1;  // of the library, and for all that use it in this process: the last one counts
+  // Searched with all folders below them, before the places of the system: the site-packages of a
+  // Python, a folder of unpacked wheels. A file counts when its name is that of the library.
+  std::vector<std::filesystem::path> folders;
+  // Sets (or, given null, takes back) a variable of the environment that a library reads only while
+  // it is loaded. The library never touches the environment: without this, such a library runs as
+  // it comes, which for OpenBLAS before 0.3.24 may be slow.
+  std::function<void(const char* name, const char* value)> set_variable;
+  bool avx512 = false;  // the processor has it, which an older library may not see
 };
-// Nothing when the strides do not allow it: one of them must be 1, the other at least the extent
-// of the first. The stride of an axis with one element does not matter.
-std::optional<BlasMatrix> blas_matrix(std::int64_t rows, std::int64_t columns,
-                                      std::int64_t row_stride, std::int64_t column_stride);
+
+// Loads every library of that name that is found and takes the newest; all stay loaded for the rest
+// of the process.
+// Errors: invalid_argument for an unknown name; not_found when the library is not installed (the
+// text says how to get it); unsupported when each that was found lacks something (named in the
+// text), e.g. another library that it needs.
+Result<Rival> load_rival(std::string_view name, const RivalOptions& options);
+
+// "/a/b:c" as two folders. Empty parts do not count.
+std::vector<std::filesystem::path> split_folders(std::string_view text);
 
 }  // namespace rooftune
 

@@ -1,8 +1,17 @@
 #include "ops/matmul/rivals.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -11,138 +20,340 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BlasMatrix, RowsAreContiguous) {
-  const auto matrix = blas_matrix(3, 5, 7, 1);
-  ASSERT_TRUE(matrix);
-  EXPECT_FALSE(matrix->transposed);
-  EXPECT_EQ(matrix->leading, 7);
+// --- Elements of every type ------------------------------------------------------------------
+
+// Small whole numbers only, which every type holds exactly.
+std::uint16_t f16_of(double value) {
+  if (value == 0) return 0;
+  const int exponent = std::ilogb(value);
+  const double fraction = std::ldexp(std::abs(value), -exponent) - 1;
+  return static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | ((exponent + 15) << 10) |
+                                    static_cast<int>(std::lround(fraction * 1024)));
 }
 
-TEST(BlasMatrix, ColumnsAreContiguous) {
-  const auto matrix = blas_matrix(3, 5, 1, 4);
-  ASSERT_TRUE(matrix);
-  EXPECT_TRUE(matrix->transposed);
-  EXPECT_EQ(matrix->leading, 4);
-}
-
-TEST(BlasMatrix, WhatBlasCannotExpress) {
-  EXPECT_FALSE(blas_matrix(3, 5, 10, 2));  // every second column
-  EXPECT_FALSE(blas_matrix(3, 5, -5, 1));  // reversed
-  EXPECT_FALSE(blas_matrix(3, 5, 0, 1));   // broadcast
-  EXPECT_FALSE(blas_matrix(3, 5, 4, 1));   // rows overlap
-}
-
-TEST(BlasMatrix, StridesOfSingleElementsDoNotMatter) {
-  EXPECT_EQ(blas_matrix(1, 5, 0, 1)->leading, 5);
-  EXPECT_FALSE(blas_matrix(1, 5, 0, 1)->transposed);
-  EXPECT_EQ(blas_matrix(5, 1, 3, -9)->leading, 3);
-  EXPECT_TRUE(blas_matrix(1, 5, 1, 3)->transposed);  // a row with gaps: a column's transpose
-  EXPECT_EQ(blas_matrix(1, 5, 1, 3)->leading, 3);
-  EXPECT_TRUE(blas_matrix(1, 1, -2, -2));
-}
-
-TEST(Rivals, UnknownNameIsCorrected) {
-  const auto rival = load_rival("openblass", 1);
-  ASSERT_FALSE(rival);
-  EXPECT_EQ(rival.error().kind, ErrorKind::invalid_argument);
-  EXPECT_THAT(rival.error().text, HasSubstr("did you mean \"openblas\""));
+double from_f16(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  if (exponent == 0) return 0;  // no small fractions here
+  const double value = std::ldexp(1 + (bits & 1023) / 1024.0, exponent - 15);
+  return (bits & 0x8000) != 0 ? -value : value;
 }
 
 template <class T>
+void put(void* at, T value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+template <class T>
+T get(const void* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+void store(void* at, DType type, double value) {
+  switch (type) {
+    case DType::f64:
+      return put(at, value);
+    case DType::f32:
+      return put(at, static_cast<float>(value));
+    case DType::bf16:
+      return put(at, static_cast<std::uint16_t>(
+                         std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
+    case DType::f16:
+      return put(at, f16_of(value));
+    case DType::i32:
+      return put(at, static_cast<std::int32_t>(value));
+    case DType::i8:
+      return put(at, static_cast<std::int8_t>(value));
+    default:
+      return put(at, static_cast<std::uint8_t>(value));
+  }
+}
+
+double load(const void* at, DType type) {
+  switch (type) {
+    case DType::f64:
+      return get<double>(at);
+    case DType::f32:
+      return static_cast<double>(get<float>(at));
+    case DType::bf16:
+      return static_cast<double>(std::bit_cast<float>(std::uint32_t{get<std::uint16_t>(at)} << 16));
+    case DType::f16:
+      return from_f16(get<std::uint16_t>(at));
+    case DType::i32:
+      return get<std::int32_t>(at);
+    case DType::i8:
+      return get<std::int8_t>(at);
+    default:
+      return get<std::uint8_t>(at);
+  }
+}
+
+// --- Problems --------------------------------------------------------------------------------
+
+struct Types {
+  DType a, b, c;
+};
+
+struct Form {
+  std::int64_t m = 17, n = 9, k = 33;
+  std::vector<std::int64_t> batch;
+  bool lhs_transposed = false, rhs_transposed = false, out_transposed = false;
+  bool shared_rhs = false;   // one B for the last batch axis
+  std::int64_t padding = 0;  // elements behind each row
+  double alpha = 1, beta = 0;
+};
+
 class Problem {
  public:
-  Problem(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_transposed,
-          bool rhs_transposed)
-      : a_(static_cast<std::size_t>(batch * m * k)),
-        b_(static_cast<std::size_t>(batch * k * n)),
-        c_(static_cast<std::size_t>(batch * m * n), T(-1)) {
-    for (std::size_t i = 0; i < a_.size(); ++i) a_[i] = static_cast<T>(i % 7) - 2;
-    for (std::size_t i = 0; i < b_.size(); ++i) b_[i] = static_cast<T>(i % 5) - 1;
-    args_.a_type = args_.b_type = args_.c_type = dtype_of<T>;
-    args_.family = sizeof(T) == 4 ? TypeFamily::f32 : TypeFamily::f64;
-    args_.m = m, args_.n = n, args_.k = k;
+  Problem(const Types& types, const Form& form) {
+    args_.a_type = types.a, args_.b_type = types.b, args_.c_type = types.c;
+    args_.m = form.m, args_.n = form.n, args_.k = form.k;
+    args_.alpha = form.alpha, args_.beta = form.beta;
+    args_.batch_rank = static_cast<int>(form.batch.size());
+    std::copy(form.batch.begin(), form.batch.end(), args_.batch_extent.begin());
+    const auto a_size =
+        lay_out(form.m, form.k, form.lhs_transposed, form.padding, args_.a_row, args_.a_col);
+    const auto b_size =
+        lay_out(form.k, form.n, form.rhs_transposed, form.padding, args_.b_row, args_.b_col);
+    const auto c_size =
+        lay_out(form.m, form.n, form.out_transposed, form.padding, args_.c_row, args_.c_col);
+    std::int64_t a_all = a_size, b_all = b_size, c_all = c_size;
+    for (std::size_t axis = form.batch.size(); axis-- > 0;) {
+      args_.batch *= form.batch[axis];
+      const bool shared = form.shared_rhs && axis + 1 == form.batch.size();
+      args_.a_batch[axis] = a_all, args_.c_batch[axis] = c_all;
+      args_.b_batch[axis] = shared ? 0 : b_all;
+      a_all *= form.batch[axis], c_all *= form.batch[axis];
+      if (!shared) b_all *= form.batch[axis];
+    }
+    a_ = filled(a_all, types.a, 7, types.a == DType::u8 ? 0 : -2);
+    b_ = filled(b_all, types.b, 5, types.b == DType::u8 ? 0 : -1);
+    c_ = filled(c_all, types.c, 3, 5);
+    before_ = c_;
     args_.a = a_.data(), args_.b = b_.data(), args_.c = c_.data();
-    args_.a_row = lhs_transposed ? 1 : k, args_.a_col = lhs_transposed ? m : 1;
-    args_.b_row = rhs_transposed ? 1 : n, args_.b_col = rhs_transposed ? k : 1;
-    args_.c_row = n, args_.c_col = 1;
-    args_.batch = batch, args_.batch_rank = 1, args_.batch_extent[0] = batch;
-    args_.a_batch[0] = m * k, args_.b_batch[0] = k * n, args_.c_batch[0] = m * n;
   }
 
   const GemmArgs& args() const { return args_; }
 
-  // Small whole numbers: every order of summing gives exactly this.
+  // Small whole numbers: every order of summing gives the reference in f64 exactly, but for sums
+  // that bf16 rounds.
   void expect_right() const {
+    const double most = args_.c_type == DType::bf16 ? 1.0 / 256 : 0;
+    std::array<std::int64_t, kMaxBatchAxes> index{};
+    std::set<std::int64_t> written;
     for (std::int64_t x = 0; x < args_.batch; ++x) {
+      std::int64_t a = 0, b = 0, c = 0;
+      for (std::size_t axis = 0; axis < index.size(); ++axis) {
+        a += index[axis] * args_.a_batch[axis];
+        b += index[axis] * args_.b_batch[axis];
+        c += index[axis] * args_.c_batch[axis];
+      }
       for (std::int64_t i = 0; i < args_.m; ++i) {
         for (std::int64_t j = 0; j < args_.n; ++j) {
-          T sum = 0;
+          double sum = 0;
           for (std::int64_t p = 0; p < args_.k; ++p) {
-            sum += at(a_, x * args_.a_batch[0] + i * args_.a_row + p * args_.a_col) *
-                   at(b_, x * args_.b_batch[0] + p * args_.b_row + j * args_.b_col);
+            sum += at(a_, args_.a_type, a + i * args_.a_row + p * args_.a_col) *
+                   at(b_, args_.b_type, b + p * args_.b_row + j * args_.b_col);
           }
-          ASSERT_EQ(at(c_, x * args_.c_batch[0] + i * args_.c_row + j), sum);
+          const std::int64_t place = c + i * args_.c_row + j * args_.c_col;
+          const double right = args_.alpha * sum + args_.beta * at(before_, args_.c_type, place);
+          ASSERT_NEAR(at(c_, args_.c_type, place), right, most * std::abs(right));
+          written.insert(place);
         }
       }
+      for (int axis = args_.batch_rank - 1; axis >= 0; --axis) {
+        const auto y = static_cast<std::size_t>(axis);
+        if (++index[y] < args_.batch_extent[y]) break;
+        index[y] = 0;
+      }
+    }
+    const auto count = static_cast<std::int64_t>(c_.size()) / size_of(args_.c_type);
+    for (std::int64_t place = 0; place < count; ++place) {
+      if (written.count(place) != 0) continue;
+      ASSERT_EQ(at(c_, args_.c_type, place), at(before_, args_.c_type, place)) << "between rows";
     }
   }
 
  private:
-  static T at(const std::vector<T>& values, std::int64_t i) {
-    return values[static_cast<std::size_t>(i)];
+  static std::int64_t lay_out(std::int64_t rows, std::int64_t columns, bool transposed,
+                              std::int64_t padding, std::int64_t& row, std::int64_t& column) {
+    row = transposed ? 1 : columns + padding;
+    column = transposed ? rows + padding : 1;
+    return transposed ? columns * column : rows * row;
   }
-  std::vector<T> a_, b_, c_;
+  static std::vector<std::byte> filled(std::int64_t count, DType type, std::int64_t period,
+                                       double least) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_of(type)));
+    for (std::int64_t i = 0; i < count; ++i) {
+      store(bytes.data() + i * size_of(type), type, static_cast<double>(i % period) + least);
+    }
+    return bytes;
+  }
+  static double at(const std::vector<std::byte>& values, DType type, std::int64_t i) {
+    return load(values.data() + i * size_of(type), type);
+  }
+
+  std::vector<std::byte> a_, b_, c_, before_;
   GemmArgs args_;
 };
+
+// --- Every rival -----------------------------------------------------------------------------
+
+RivalOptions options() {
+  RivalOptions options;
+  options.threads = 2;
+  // Where a developer keeps others than the system's; the library itself reads no environment.
+  if (const char* folders = std::getenv("ROOFTUNE_RIVALS")) {
+    options.folders = split_folders(folders);
+  }
+  return options;
+}
 
 class EveryRival : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
-    auto rival = load_rival(GetParam(), 2);
+    auto rival = load_rival(GetParam(), options());
     if (!rival) {
-      EXPECT_EQ(rival.error().kind, ErrorKind::not_found);
-      EXPECT_THAT(rival.error().text, HasSubstr("apt-get install"));
+      EXPECT_TRUE(rival.error().kind == ErrorKind::not_found ||
+                  rival.error().kind == ErrorKind::unsupported);
       GTEST_SKIP() << rival.error().text;
     }
     rival_ = *std::move(rival);
   }
-  template <class T>
-  void expect_right_or_unsupported() {
-    for (const bool lhs_transposed : {false, true}) {
-      for (const bool rhs_transposed : {false, true}) {
-        const Problem<T> problem(3, 17, 9, 33, lhs_transposed, rhs_transposed);
-        const Status done = rival_.run(problem.args());
-        if (!done) {
-          EXPECT_EQ(done.error().kind, ErrorKind::unsupported) << done.error().text;
-          continue;
-        }
-        problem.expect_right();
+
+  // Skips what the library says that it cannot do; gives whether it ran.
+  bool expect_right_or_unsupported(const Types& types, const Form& form) {
+    SCOPED_TRACE(fmt::format(
+        "{} x {} into {}, batch of {}, layout {}{}{}, {} of padding", to_string(types.a),
+        to_string(types.b), to_string(types.c), form.batch.size(), form.lhs_transposed ? 'T' : 'N',
+        form.rhs_transposed ? 'T' : 'N', form.out_transposed ? 'T' : 'N', form.padding));
+    const Problem problem(types, form);
+    const char* why = rival_.unsupported(problem.args());
+    const Status done = rival_.run(problem.args());
+    if (why != nullptr) {
+      EXPECT_FALSE(done);
+      if (!done) {
+        EXPECT_EQ(done.error().text, why);
       }
     }
+    if (!done) {
+      EXPECT_EQ(done.error().kind, ErrorKind::unsupported) << done.error().text;
+      return false;
+    }
+    problem.expect_right();
+    return true;
   }
+
+  void expect_every_form(const Types& types) {
+    int ran = 0;
+    for (int bits = 0; bits < 8; ++bits) {
+      Form form;
+      form.lhs_transposed = (bits & 1) != 0;
+      form.rhs_transposed = (bits & 2) != 0;
+      form.out_transposed = (bits & 4) != 0;
+      ran += expect_right_or_unsupported(types, form) ? 1 : 0;
+      form.padding = 3;
+      expect_right_or_unsupported(types, form);
+      form.batch = {3};
+      expect_right_or_unsupported(types, form);
+      form.batch = {2, 3}, form.shared_rhs = true;
+      expect_right_or_unsupported(types, form);
+    }
+    expect_right_or_unsupported(types, {1, 40, 70, {}});
+    expect_right_or_unsupported(types, {40, 1, 70, {}});
+    expect_right_or_unsupported(types, {5, 6, 1, {}});
+    Form scaled;
+    scaled.alpha = 2, scaled.beta = 3;
+    expect_right_or_unsupported(types, scaled);
+    if (ran == 0) GTEST_SKIP() << rival_.version << " has no such product here";
+  }
+
   Rival rival_;
 };
 
-TEST_P(EveryRival, SaysItsVersion) { EXPECT_FALSE(rival_.version.empty()); }
-TEST_P(EveryRival, F32) {
-  expect_right_or_unsupported<float>();
-  const Problem<float> one(1, 64, 64, 64, false, false);
-  EXPECT_TRUE(rival_.run(one.args()));
+TEST_P(EveryRival, SaysItsVersionAndFile) {
+  EXPECT_FALSE(rival_.version.empty());
+  EXPECT_FALSE(rival_.file.empty());
+  fmt::print("{}, of {}\n", rival_.version, rival_.file);
+  for (const std::string& other : rival_.passed_over) fmt::print("  {}\n", other);
 }
-TEST_P(EveryRival, F64) { expect_right_or_unsupported<double>(); }
+
+TEST_P(EveryRival, F32) {
+  const Types types{DType::f32, DType::f32, DType::f32};
+  expect_every_form(types);
+  EXPECT_TRUE(expect_right_or_unsupported(types, {64, 64, 64, {}})) << "all have this one";
+}
+TEST_P(EveryRival, F64) { expect_every_form({DType::f64, DType::f64, DType::f64}); }
+TEST_P(EveryRival, Bf16) { expect_every_form({DType::bf16, DType::bf16, DType::bf16}); }
+TEST_P(EveryRival, Bf16IntoF32) { expect_every_form({DType::bf16, DType::bf16, DType::f32}); }
+TEST_P(EveryRival, F16) { expect_every_form({DType::f16, DType::f16, DType::f16}); }
+TEST_P(EveryRival, F16IntoF32) { expect_every_form({DType::f16, DType::f16, DType::f32}); }
+TEST_P(EveryRival, I8ByI8) { expect_every_form({DType::i8, DType::i8, DType::i32}); }
+TEST_P(EveryRival, U8ByI8) { expect_every_form({DType::u8, DType::i8, DType::i32}); }
+TEST_P(EveryRival, I8ByU8) { expect_every_form({DType::i8, DType::u8, DType::i32}); }
+TEST_P(EveryRival, U8ByU8) { expect_every_form({DType::u8, DType::u8, DType::i32}); }
 
 TEST_P(EveryRival, RefusesStrangeStrides) {
-  const Problem<float> problem(1, 4, 4, 4, false, false);
+  const Problem problem({DType::f32, DType::f32, DType::f32}, {4, 4, 4, {}});
   GemmArgs args = problem.args();
   args.b_col = 0;
+  EXPECT_NE(rival_.unsupported(args), nullptr);
   const Status done = rival_.run(args);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::unsupported);
 }
 
+TEST_P(EveryRival, RefusesTypesThatNoneHas) {
+  const Problem problem({DType::f32, DType::f32, DType::f64}, {4, 4, 4, {}});
+  EXPECT_NE(rival_.unsupported(problem.args()), nullptr);
+  EXPECT_FALSE(rival_.run(problem.args()));
+}
+
+TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int id = 0; id < 4; ++id) {
+    threads.emplace_back([&, id] {
+      for (int round = 0; round < 20; ++round) {
+        const Problem problem({DType::f32, DType::f32, DType::f32}, {20 + id % 2, 30, 40, {}});
+        const Status done = rival_.run(problem.args());
+        EXPECT_TRUE(done);
+        problem.expect_right();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryRival,
                          testing::ValuesIn(rival_names().begin(), rival_names().end()),
                          [](const auto& rival) { return std::string(rival.param); });
+
+TEST(Rivals, UnknownNameIsCorrected) {
+  const auto rival = load_rival("openblass", {});
+  ASSERT_FALSE(rival);
+  EXPECT_EQ(rival.error().kind, ErrorKind::invalid_argument);
+  EXPECT_THAT(rival.error().text, HasSubstr("did you mean \"openblas\""));
+}
+
+TEST(Rivals, VariablesAreTakenBack) {
+  RivalOptions asked = options();
+  asked.avx512 = true;
+  std::vector<std::string> calls;
+  asked.set_variable = [&](const char* name, const char* value) {
+    calls.push_back(std::string(name) + "=" + (value == nullptr ? "" : value));
+  };
+  (void)load_rival("openblas", asked);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_EQ(calls[i], i % 2 == 0 ? "OPENBLAS_CORETYPE=SkylakeX" : "OPENBLAS_CORETYPE=");
+  }
+  EXPECT_EQ(calls.size() % 2, 0u);
+}
+
+TEST(Rivals, FoldersAreSplitAtColons) {
+  EXPECT_THAT(split_folders("/a/b::c:"), testing::ElementsAre("/a/b", "c"));
+  EXPECT_THAT(split_folders(""), testing::IsEmpty());
+}
 
 }  // namespace
 }  // namespace rooftune
