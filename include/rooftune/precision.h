@@ -17,8 +17,7 @@ namespace rooftune {
 //   medium    one product of operands rounded to bf16: 2^-7
 // What `split`, `high` and `medium` may do besides: an Inf or NaN in an operand gives Inf or NaN in
 // the elements that depend on it, but an Inf may become a NaN; parts below 2^-126 count as zero, so
-// operands lose digits below about 2^-110 and subnormal ones count as zero; under `medium` an
-// operand above 3.39e38 counts as Inf.
+// operands lose digits below about 2^-110 and subnormal ones count as zero. Operands stay finite.
 // Products of other types take no notice of the policy.
 enum class Precision : std::uint8_t { highest, split, high, medium };
 std::string_view to_string(Precision precision);

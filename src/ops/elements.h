@@ -118,6 +118,7 @@ requires __is_same(E, typename S::Element) struct Elements<S, E> {
   static V broadcast(const E* p) { return S::broadcast(load_one(p)); }
 };
 
+// Masked, all lanes: GCC 12 warns of an uninitialised value in the other forms.
 #if ROOFTUNE_KERNEL_ISA == 2
 
 template <>
@@ -125,16 +126,18 @@ struct Elements<Simd<float>, Bf16> {
   using V = __m512;
   using M = __mmask16;
   static V widen(__m256i bits) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+    return _mm512_castsi512_ps(
+        _mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, bits), 16));
   }
   static __m256i narrow(V v) {
     const __m512i word = _mm512_castps_si512(v);
-    const __m512i odd = _mm512_and_epi32(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
+    const __m512i odd =
+        _mm512_and_epi32(_mm512_maskz_srli_epi32(0xffff, word, 16), _mm512_set1_epi32(1));
     const __m512i up = _mm512_add_epi32(word, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
     const __m512i quiet = _mm512_or_epi32(word, _mm512_set1_epi32(0x400000));
     const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     const __m512i rounded = _mm512_mask_mov_epi32(up, nan, quiet);
-    return _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_srli_epi32(rounded, 16));
+    return _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_maskz_srli_epi32(0xffff, rounded, 16));
   }
   static V load(const Bf16* p) {
     return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));

@@ -14,6 +14,9 @@ std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
     for (const auto& [isa, rows] : {
            LevelRows{Isa::portable, portable_kernel_rows()},
 #if defined(__x86_64__)
+               LevelRows{Isa::amx, amx_kernel_rows()},
+               LevelRows{Isa::avx512_bf16, avx512_bf16_kernel_rows()},
+               LevelRows{Isa::avx512_vnni, avx512_vnni_kernel_rows()},
                LevelRows{Isa::avx512, avx512_kernel_rows()},
                LevelRows{Isa::avx2, avx2_kernel_rows()},
 #endif

@@ -7,6 +7,7 @@
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
+#include "ops/matmul/cpu/packed_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -30,6 +31,9 @@ constexpr TileShape kSkinny = {.rows = 6, .vectors = 2, .prefetch = Ahead::strip
 constexpr Blocking k256 = {.mc = 144, .kc = 256, .nc = 4080};
 constexpr Blocking k384 = {.mc = 168, .kc = 384, .nc = 4080};
 constexpr Blocking k192 = {.mc = 288, .kc = 192, .nc = 2016};
+
+// Of bytes, in pairs.
+constexpr Blocking k512 = {.mc = 144, .kc = 512, .nc = 4096};
 
 constexpr KernelRow kRows[] = {
     {"tiny_avx2_6x2v",
@@ -59,7 +63,10 @@ constexpr KernelRow kRows[] = {
      tile_spare_priority},
     {"packed_avx2_6x2v_k256",
      "packed",
-     {.f32 = packed<F32, 6, 2, k256>, .f64 = packed<F64, 6, 2, k256>},
+     {.f32 = packed<F32, 6, 2, k256>,
+      .f64 = packed<F64, 6, 2, k256>,
+      .bf16 = packed<F32, 6, 2, k256, Bf16>,
+      .f16 = packed<F32, 6, 2, k256, F16>},
      always_legal,
      packed_priority},
     {"packed_avx2_6x2v_k384",
@@ -77,9 +84,17 @@ constexpr KernelRow kRows[] = {
      {.f32 = packed<F32, 4, 3, k192>, .f64 = packed<F64, 4, 3, k192>},
      always_legal,
      packed_spare_priority},
+    {"packed_dot_avx2_4x2v",
+     "packed_dot",
+     {.int8 = packed_dot<BytePairDot, 4, 2, k512>},
+     always_legal,
+     packed_dot_priority},
     {"split_k_avx2_6x2v",
      "split_k",
-     {.f32 = split_k<F32, 6, 2, k256>, .f64 = split_k<F64, 6, 2, k256>},
+     {.f32 = split_k<F32, 6, 2, k256>,
+      .f64 = split_k<F64, 6, 2, k256>,
+      .bf16 = split_k<F32, 6, 2, k256, Bf16>,
+      .f16 = split_k<F32, 6, 2, k256, F16>},
      split_k_illegal,
      split_k_priority},
     {"gemv_rows_avx2",

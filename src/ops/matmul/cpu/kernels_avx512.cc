@@ -7,6 +7,7 @@
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
+#include "ops/matmul/cpu/packed_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -34,6 +35,9 @@ constexpr TileShape kSkinnyTall = {.rows = 24, .vectors = 1, .prefetch = Ahead::
 constexpr Blocking k192 = {.mc = 448, .kc = 192, .nc = 4096};
 constexpr Blocking k256 = {.mc = 336, .kc = 256, .nc = 4096};
 constexpr Blocking k384 = {.mc = 480, .kc = 384, .nc = 3072};
+
+// Of bytes, in pairs.
+constexpr Blocking k512 = {.mc = 336, .kc = 512, .nc = 4096};
 
 constexpr KernelRow kRows[] = {
     {"tiny_avx512_14x2v",
@@ -78,7 +82,10 @@ constexpr KernelRow kRows[] = {
      packed_priority},
     {"packed_avx512_14x2v_k256",
      "packed",
-     {.f32 = packed<F32, 14, 2, k256>, .f64 = packed<F64, 14, 2, k256>},
+     {.f32 = packed<F32, 14, 2, k256>,
+      .f64 = packed<F64, 14, 2, k256>,
+      .bf16 = packed<F32, 14, 2, k256, Bf16>,
+      .f16 = packed<F32, 14, 2, k256, F16>},
      always_legal,
      packed_priority},
     {"packed_avx512_14x2v_k384",
@@ -96,9 +103,17 @@ constexpr KernelRow kRows[] = {
      {.f32 = packed<F32, 14, 2, k192>, .f64 = packed<F64, 14, 2, k192>},
      always_legal,
      packed_spare_priority},
+    {"packed_dot_avx512_14x2v",
+     "packed_dot",
+     {.int8 = packed_dot<BytePairDot, 14, 2, k512>},
+     always_legal,
+     packed_dot_priority},
     {"split_k_avx512_14x2v",
      "split_k",
-     {.f32 = split_k<F32, 14, 2, k256>, .f64 = split_k<F64, 14, 2, k256>},
+     {.f32 = split_k<F32, 14, 2, k256>,
+      .f64 = split_k<F64, 14, 2, k256>,
+      .bf16 = split_k<F32, 14, 2, k256, Bf16>,
+      .f16 = split_k<F32, 14, 2, k256, F16>},
      split_k_illegal,
      split_k_priority},
     {"gemv_rows_avx512",

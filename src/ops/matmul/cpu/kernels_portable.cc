@@ -7,6 +7,7 @@
 #include "ops/matmul/cpu/naive-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
+#include "ops/matmul/cpu/packed_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -25,6 +26,9 @@ using T64 = TileTable<F64, 4, 2>;
 constexpr TileShape kLarge = {.rows = 4, .vectors = 2};
 constexpr TileShape kSkinny = {.rows = 4, .vectors = 2, .prefetch = Ahead::strip, .terms = 32};
 constexpr Blocking k256 = {.mc = 128, .kc = 256, .nc = 4096};
+
+// Of bytes, in pairs.
+constexpr Blocking k512 = {.mc = 128, .kc = 512, .nc = 4096};
 
 constexpr KernelRow kRows[] = {
     {"naive_portable",
@@ -48,12 +52,23 @@ constexpr KernelRow kRows[] = {
      tile_priority},
     {"packed_portable_4x2v_k256",
      "packed",
-     {.f32 = packed<F32, 4, 2, k256>, .f64 = packed<F64, 4, 2, k256>},
+     {.f32 = packed<F32, 4, 2, k256>,
+      .f64 = packed<F64, 4, 2, k256>,
+      .bf16 = packed<F32, 4, 2, k256, Bf16>,
+      .f16 = packed<F32, 4, 2, k256, F16>},
      always_legal,
      packed_priority},
+    {"packed_dot_portable_4x2v",
+     "packed_dot",
+     {.int8 = packed_dot<BytePairDot, 4, 2, k512>},
+     always_legal,
+     packed_dot_priority},
     {"split_k_portable_4x2v",
      "split_k",
-     {.f32 = split_k<F32, 4, 2, k256>, .f64 = split_k<F64, 4, 2, k256>},
+     {.f32 = split_k<F32, 4, 2, k256>,
+      .f64 = split_k<F64, 4, 2, k256>,
+      .bf16 = split_k<F32, 4, 2, k256, Bf16>,
+      .f16 = split_k<F32, 4, 2, k256, F16>},
      split_k_illegal,
      split_k_priority},
     {"gemv_rows_portable",

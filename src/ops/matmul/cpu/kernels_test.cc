@@ -16,7 +16,7 @@ namespace {
 const std::vector<CpuMatmulCandidate>& runnable() {
   static const std::vector<CpuMatmulCandidate> all = [] {
     // Makes the process ask for the tile registers, where there are any.
-    const auto client = CpuClient::make({.threads = 1});
+    const auto client = CpuClient::make();
     std::vector<CpuMatmulCandidate> rows;
     for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
       if (client && (*client)->isa_report().has_level(row.isa)) rows.push_back(row);
@@ -34,113 +34,6 @@ CpuKernelFn kernel_for(const CpuMatmulCandidate& row, const GemmArgs& args, int 
 
 using F32 = Types<float, float, float>;
 using F64 = Types<double, double, double>;
-
-struct Request {
-  std::int64_t m = 1, n = 1, k = 1;
-  Form a = Form::rows, b = Form::rows, c = Form::rows;
-  double alpha = 1, beta = 0;
-  std::array<std::int64_t, 2> batch{1, 1};
-  std::array<bool, 2> a_broadcast{}, b_broadcast{};
-  std::size_t misaligned_bytes = 0;
-  bool at_end = true;    // operands end at a guard page; false: begin at one
-  bool integers = true;  // small ones, for which every order of summation is exact
-};
-
-// Operand memory that is kept over cases: mapping pages costs more than most products.
-template <class T>
-class Operands {
-  using A = typename T::A;
-  using B = typename T::B;
-  using Out = typename T::Out;
-
- public:
-  Operands() : a_(kBytes), b_(kBytes), c_(kBytes) {}
-
-  Case<T> make(const Request& r, std::mt19937& random) {
-    Case<T> made;
-    GemmArgs& g = made.args;
-    g.a_type = dtype_of<A>;
-    g.b_type = dtype_of<B>;
-    g.c_type = dtype_of<Out>;
-    g.family = type_family(g.a_type, g.b_type, g.c_type).value();
-    g.m = r.m, g.n = r.n, g.k = r.k;
-    g.alpha = r.alpha, g.beta = r.beta;
-    const Strided a = strided(r.a, r.m, r.k, r.batch, r.a_broadcast);
-    const Strided b = strided(r.b, r.k, r.n, r.batch, r.b_broadcast);
-    const Strided c = strided(r.c, r.m, r.n, r.batch, {false, false});
-    made.a =
-        reinterpret_cast<const A*>(fill<A>(a_, a, r, r.m, r.k, r.a_broadcast, random)) - a.lowest;
-    made.b =
-        reinterpret_cast<const B*>(fill<B>(b_, b, r, r.k, r.n, r.b_broadcast, random)) - b.lowest;
-    made.c_begin = fill<Out>(c_, c, r, r.m, r.n, {false, false}, random);
-    made.c = reinterpret_cast<Out*>(made.c_begin) - c.lowest;
-    made.c_before.assign(made.c_begin,
-                         made.c_begin + static_cast<std::size_t>(c.reach) * sizeof(Out));
-    if (r.beta == 0) {
-      // Whatever C held must not matter, so it holds NaN.
-      std::memset(made.c_begin, 0xff, made.c_before.size());
-      made.c_before.assign(made.c_before.size(), std::byte{0xff});
-    }
-    g.a = made.a, g.b = made.b, g.c = made.c;
-    g.a_row = a.row, g.a_col = a.col, g.b_row = b.row, g.b_col = b.col;
-    g.c_row = c.row, g.c_col = c.col;
-    g.batch = r.batch[0] * r.batch[1];
-    g.batch_rank = g.batch == 1 ? 0 : 2;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      g.batch_extent[axis] = r.batch[axis];
-      g.a_batch[axis] = a.batch[axis];
-      g.b_batch[axis] = b.batch[axis];
-      g.c_batch[axis] = c.batch[axis];
-    }
-    made.text =
-        std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k) + " batch " +
-        std::to_string(r.batch[0]) + "x" + std::to_string(r.batch[1]) + " forms " +
-        std::to_string(static_cast<int>(r.a)) + " " + std::to_string(static_cast<int>(r.b)) + " " +
-        std::to_string(static_cast<int>(r.c)) + " alpha " + std::to_string(r.alpha) + " beta " +
-        std::to_string(r.beta) + " misaligned " + std::to_string(r.misaligned_bytes);
-    return made;
-  }
-
- private:
-  static constexpr std::size_t kBytes = 128 << 20;
-
-  // NaN everywhere, then values where the matrices have elements. Bytes take all of their range.
-  template <class Element>
-  std::byte* fill(const GuardedMemory& memory, const Strided& s, const Request& r,
-                  std::int64_t rows, std::int64_t cols, std::array<bool, 2> broadcast,
-                  std::mt19937& random) {
-    const std::size_t bytes = static_cast<std::size_t>(s.reach) * sizeof(Element);
-    if (bytes + r.misaligned_bytes > memory.size()) throw std::length_error("operand too large");
-    std::byte* at = memory.place(bytes + r.misaligned_bytes, r.at_end);
-    if (!r.at_end) at += r.misaligned_bytes;
-    std::memset(at, 0xff, bytes);
-    Element* first = reinterpret_cast<Element*>(at) - s.lowest;
-    for (std::int64_t x = 0; x < (broadcast[0] ? 1 : r.batch[0]); ++x) {
-      for (std::int64_t y = 0; y < (broadcast[1] ? 1 : r.batch[1]); ++y) {
-        for (std::int64_t i = 0; i < (s.row == 0 ? 1 : rows); ++i) {
-          for (std::int64_t j = 0; j < (s.col == 0 ? 1 : cols); ++j) {
-            write(first + x * s.batch[0] + y * s.batch[1] + i * s.row + j * s.col,
-                  make_element<Element>(r, random));
-          }
-        }
-      }
-    }
-    return at;
-  }
-
-  template <class Element>
-  static Element make_element(const Request& r, std::mt19937& random) {
-    if constexpr (sizeof(Element) == 1) {
-      return static_cast<Element>(random());
-    } else {
-      std::uniform_int_distribution<int> integer(-4, 4);
-      std::uniform_real_distribution<double> real(-1, 1);
-      return element_of<Element>(r.integers ? integer(random) : real(random));
-    }
-  }
-
-  GuardedMemory a_, b_, c_;
-};
 
 // Runs every candidate that accepts the case.
 template <class T>

@@ -69,6 +69,9 @@ int packed_priority(const MatmulKey& key) {
 
 int packed_spare_priority(const MatmulKey& key) { return std::min(kSecond, packed_priority(key)); }
 
+// Units that are several times as fast as the vector registers: packing pays early.
+int packed_dot_priority(const MatmulKey& key) { return is_vector(key) ? kThird : kFirst; }
+
 int tiny_priority(const MatmulKey& key) { return may_be_tiny(key) ? kFirst : kNever; }
 
 int split_k_priority(const MatmulKey& key) {

@@ -15,7 +15,8 @@ int skinny_priority(const MatmulKey& key);
 int tile_priority(const MatmulKey& key);        // the shapes of tile that are best somewhere
 int tile_spare_priority(const MatmulKey& key);  // those that rarely are
 int packed_priority(const MatmulKey& key);
-int packed_spare_priority(const MatmulKey& key);  // blockings for other caches
+int packed_spare_priority(const MatmulKey& key);
+int packed_dot_priority(const MatmulKey& key);  // blockings for other caches
 int tiny_priority(const MatmulKey& key);
 int split_k_priority(const MatmulKey& key);
 int outer_priority(const MatmulKey& key);

@@ -36,6 +36,9 @@ struct KernelRows {
 KernelRows portable_kernel_rows();
 KernelRows avx2_kernel_rows();
 KernelRows avx512_kernel_rows();
+KernelRows avx512_vnni_kernel_rows();
+KernelRows avx512_bf16_kernel_rows();
+KernelRows amx_kernel_rows();
 
 }  // namespace rooftune
 

@@ -1,0 +1,60 @@
+// Candidates for AMX: tiles of bf16 and bytes, and of the bf16 parts of f32.
+#define ROOFTUNE_KERNEL_ISA 2
+
+#include "ops/matmul/cpu/packed_tiles-inl.h"
+#include "ops/matmul/cpu/row.h"
+
+namespace rooftune {
+namespace {
+
+constexpr Blocking k512 = {.mc = 512, .kc = 512, .nc = 4096};
+constexpr Blocking k1024 = {.mc = 256, .kc = 1024, .nc = 4096};
+constexpr Blocking k2048 = {.mc = 256, .kc = 2048, .nc = 4096};
+// A block of f32 has two or three times the parts.
+constexpr Blocking k256 = {.mc = 256, .kc = 256, .nc = 2048};
+constexpr Blocking k384 = {.mc = 256, .kc = 384, .nc = 2048};
+
+constexpr KernelRow kRows[] = {
+    {"packed_tiles_amx_32x32_k512",
+     "packed_tiles",
+     {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::square, k512>,
+      .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::square, k1024>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_tiles_amx_32x32_k1024",
+     "packed_tiles",
+     {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::square, k1024>,
+      .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::square, k2048>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_tiles_amx_16x64_k512",
+     "packed_tiles",
+     {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::flat, k512>,
+      .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::flat, k1024>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_tiles_amx_bf16x6",
+     "packed_tiles",
+     {.f32 = packed_tiles<TileUnit, FloatParts<3>, TileForm::square, k256>},
+     always_legal,
+     packed_dot_priority,
+     Precision::split},
+    {"packed_tiles_amx_bf16x3",
+     "packed_tiles",
+     {.f32 = packed_tiles<TileUnit, FloatParts<2>, TileForm::square, k384>},
+     always_legal,
+     packed_dot_priority,
+     Precision::high},
+    {"packed_tiles_amx_medium",
+     "packed_tiles",
+     {.f32 = packed_tiles<TileUnit, FloatParts<1>, TileForm::square, k512>},
+     always_legal,
+     packed_dot_priority,
+     Precision::medium},
+};
+
+}  // namespace
+
+KernelRows amx_kernel_rows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+}  // namespace rooftune

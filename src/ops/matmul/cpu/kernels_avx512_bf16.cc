@@ -1,0 +1,39 @@
+// Candidates for AVX-512 with BF16: dot products of two bf16 numbers in a lane, which also serve
+// products of f32 where the policy asks for no more.
+#define ROOFTUNE_KERNEL_ISA 2
+
+#include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/row.h"
+
+namespace rooftune {
+namespace {
+
+using Pairs = Bf16Dot<Bf16Pairs>;
+using FloatPairs = Bf16Dot<FloatParts<1>>;
+
+constexpr Blocking k512 = {.mc = 448, .kc = 512, .nc = 4096};
+
+constexpr KernelRow kRows[] = {
+    {"packed_dot_avx512_bf16_14x2v",
+     "packed_dot",
+     {.bf16 = packed_dot<Pairs, 14, 2, k512>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_dot_avx512_bf16_8x3v",
+     "packed_dot",
+     {.bf16 = packed_dot<Pairs, 8, 3, k512>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_dot_avx512_bf16_medium_14x2v",
+     "packed_dot",
+     {.f32 = packed_dot<FloatPairs, 14, 2, k512>},
+     always_legal,
+     packed_dot_priority,
+     Precision::medium},
+};
+
+}  // namespace
+
+KernelRows avx512_bf16_kernel_rows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+}  // namespace rooftune

@@ -1,0 +1,29 @@
+// Candidates for AVX-512 with VNNI: dot products of four bytes in a lane.
+#define ROOFTUNE_KERNEL_ISA 2
+
+#include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/row.h"
+
+namespace rooftune {
+namespace {
+
+constexpr Blocking k1024 = {.mc = 448, .kc = 1024, .nc = 4096};
+
+constexpr KernelRow kRows[] = {
+    {"packed_dot_avx512_vnni_14x2v",
+     "packed_dot",
+     {.int8 = packed_dot<ByteQuadDot, 14, 2, k1024>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_dot_avx512_vnni_8x3v",
+     "packed_dot",
+     {.int8 = packed_dot<ByteQuadDot, 8, 3, k1024>},
+     always_legal,
+     packed_dot_priority},
+};
+
+}  // namespace
+
+KernelRows avx512_vnni_kernel_rows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+}  // namespace rooftune
