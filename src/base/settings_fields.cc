@@ -19,7 +19,7 @@ constexpr std::array<string_view, 4> kLevels = {"minimal", "balanced", "extensiv
 constexpr std::array<string_view, 4> kPrecisions = {"highest", "split", "high", "medium"};
 constexpr std::array<string_view, 2> kPendings = {"wait", "fallback"};
 constexpr std::array<string_view, 4> kSinks = {"none", "stdout", "stderr", "file"};
-constexpr std::array<string_view, 3> kIsas = {"portable", "avx2", "avx512"};
+constexpr std::array<string_view, 4> kIsas = {"portable", "neon", "avx2", "avx512"};
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 

@@ -20,7 +20,7 @@
 namespace rooftune::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> kIsaNames = {"portable", "avx2", "avx512"};
+constexpr std::array<std::string_view, 4> kIsaNames = {"portable", "neon", "avx2", "avx512"};
 constexpr std::array<std::string_view, 4> kLevelNames = {"minimal", "balanced", "extensive",
                                                          "full"};
 constexpr std::array<std::string_view, 8> kTypeNames = {"f32", "f64", "f16",    "bf16",

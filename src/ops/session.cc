@@ -27,7 +27,7 @@ Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
       options.isa = parse_isa(*settings.isa);
       if (!options.isa) {
         return fail(ErrorKind::settings,
-                    "isa = \"" + *settings.isa + "\": allowed are portable, avx2, avx512");
+                    "isa = \"" + *settings.isa + "\": allowed are portable, neon, avx2, avx512");
       }
     }
     auto client = CpuClient::make(options);

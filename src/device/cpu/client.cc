@@ -62,8 +62,9 @@ Capabilities describe_cpu(const Topology& topology, Isa isa, const IsaReport& re
     if ((avx512 && isa < Isa::avx512) || (avx2 && isa < Isa::avx2)) continue;
     capabilities.features.push_back(feature);
   }
-  for (const Isa level : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (level <= isa) capabilities.features.push_back("isa:" + std::string(to_string(level)));
+  for (const Isa level : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512}) {
+    if (level > isa || !report.has_level(level)) continue;
+    capabilities.features.push_back("isa:" + std::string(to_string(level)));
   }
   std::sort(capabilities.features.begin(), capabilities.features.end());
   return capabilities;
@@ -97,7 +98,7 @@ Result<std::shared_ptr<CpuClient>> CpuClient::make(const CpuOptions& options) {
   Topology topology = read_topology();
   const IsaReport report = detect(read_cpuid());
   const Isa isa = options.isa.value_or(report.level);
-  if (isa > report.level) {
+  if (!report.has_level(isa)) {
     const std::string* reason = report.reason_against(to_string(isa));
     return fail(ErrorKind::unsupported,
                 fmt::format("instruction set {} cannot be used here: {}; the best one is {}",

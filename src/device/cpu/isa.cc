@@ -135,6 +135,8 @@ std::string_view to_string(Isa isa) {
   switch (isa) {
     case Isa::portable:
       return "portable";
+    case Isa::neon:
+      return "neon";
     case Isa::avx2:
       return "avx2";
     case Isa::avx512:
@@ -144,7 +146,7 @@ std::string_view to_string(Isa isa) {
 }
 
 std::optional<Isa> parse_isa(std::string_view name) {
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512}) {
     if (name == to_string(isa)) return isa;
   }
   return std::nullopt;
@@ -152,6 +154,10 @@ std::optional<Isa> parse_isa(std::string_view name) {
 
 bool IsaReport::has(std::string_view feature) const {
   return std::find(features.begin(), features.end(), feature) != features.end();
+}
+
+bool IsaReport::has_level(Isa isa) const {
+  return isa <= level && reason_against(to_string(isa)) == nullptr;
 }
 
 const std::string* IsaReport::reason_against(std::string_view name) const {
@@ -163,6 +169,13 @@ const std::string* IsaReport::reason_against(std::string_view name) const {
 
 IsaReport detect(const CpuidRecord& record) {
   IsaReport report;
+  if (record.aarch64) {
+    report.level = Isa::neon;
+    report.features.emplace_back("asimd");
+  } else {
+    report.refused.push_back(
+        {std::string(to_string(Isa::neon)), "this is not a 64-bit Arm processor"});
+  }
   if (!record.x86) {
     for (const Level& level : kLevels) {
       report.refused.push_back({std::string(to_string(level.isa)), "this is not an x86 processor"});
@@ -216,6 +229,8 @@ CpuidRecord read_cpuid() {
     asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     record.xcr0 = (std::uint64_t{high} << 32) | low;
   }
+#elif defined(__aarch64__)
+  record.aarch64 = true;
 #endif
   return record;
 }

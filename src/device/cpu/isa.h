@@ -12,11 +12,12 @@
 
 namespace rooftune {
 
-// Ordered: a level includes those below it.
+// Ordered: on one architecture a level includes those below it.
 //   portable: what the compiler targets by default (x86-64: SSE2).
+//   neon:     every aarch64 processor.
 //   avx2:     AVX2 and FMA.
 //   avx512:   AVX-512 F, BW, DQ, VL.
-enum class Isa : std::uint8_t { portable, avx2, avx512 };
+enum class Isa : std::uint8_t { portable, neon, avx2, avx512 };
 
 std::string_view to_string(Isa isa);
 std::optional<Isa> parse_isa(std::string_view name);
@@ -33,13 +34,14 @@ enum class TilePermission : std::uint8_t { not_asked, granted, refused };
 // read. Leaves that the processor does not have are zero. Recorded sets are fed to `detect` by
 // tests.
 struct CpuidRecord {
-  bool x86 = false;  // false on every other architecture; all that follows is then zero
+  bool x86 = false;  // false on every other architecture; all that follows of x86 is then zero
   std::uint32_t highest_leaf = 0;
   CpuidRegisters leaf1{};
   CpuidRegisters leaf7{};    // sub-leaf 0
   CpuidRegisters leaf7_1{};  // sub-leaf 1, present when leaf7.eax >= 1
   std::uint64_t xcr0 = 0;    // XGETBV(0); zero when leaf 1 does not report OSXSAVE
   TilePermission tiles = TilePermission::not_asked;
+  bool aarch64 = false;
 };
 
 // A feature or level that cannot be used here, and why.
@@ -54,6 +56,7 @@ struct IsaReport {
   std::vector<IsaRefusal> refused;    // every other level and feature that Rooftune knows
 
   bool has(std::string_view feature) const;
+  bool has_level(Isa isa) const;
   // Why a level or feature cannot be used; null when it can be, or is unknown.
   const std::string* reason_against(std::string_view name) const;
 };

@@ -52,7 +52,7 @@ testing::AssertionResult says(const IsaReport& report, std::string_view name,
 }
 
 TEST(IsaTest, NamesGoBothWays) {
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512}) {
     EXPECT_EQ(parse_isa(to_string(isa)), isa);
   }
   for (std::string_view name : {"", "AVX2", "avx", "avx2 ", "avx512f", "0"}) {
@@ -196,6 +196,21 @@ TEST(IsaTest, LeavesBeyondTheHighestAreNotBelieved) {
   EXPECT_FALSE(detect(record).has("avx512bf16"));
 }
 
+TEST(IsaTest, EveryAarch64HasNeonAndNothingElseHas) {
+  CpuidRecord record;
+  record.aarch64 = true;
+  const IsaReport report = detect(record);
+  EXPECT_EQ(report.level, Isa::neon);
+  EXPECT_TRUE(report.has_level(Isa::portable));
+  EXPECT_TRUE(report.has_level(Isa::neon));
+  EXPECT_FALSE(report.has_level(Isa::avx2));
+  EXPECT_TRUE(says(report, "avx512", "not an x86 processor"));
+
+  EXPECT_FALSE(detect(zen4()).has_level(Isa::neon));
+  EXPECT_TRUE(detect(zen4()).has_level(Isa::avx2));
+  EXPECT_TRUE(says(detect(zen4()), "neon", "not a 64-bit Arm processor"));
+}
+
 TEST(IsaTest, OtherArchitecturesArePortable) {
   CpuidRecord record = zen4();
   record.x86 = false;
@@ -205,6 +220,10 @@ TEST(IsaTest, OtherArchitecturesArePortable) {
   EXPECT_TRUE(says(report, "avx2", "not an x86 processor"));
   EXPECT_TRUE(says(report, "avx512", "not an x86 processor"));
 }
+
+#ifdef __aarch64__
+TEST(IsaTest, ThisMachineHasNeon) { EXPECT_EQ(detect(read_cpuid()).level, Isa::neon); }
+#endif
 
 #ifdef __x86_64__
 TEST(IsaTest, ThisMachineAgreesWithTheCompilerRuntime) {

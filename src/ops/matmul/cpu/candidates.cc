@@ -18,6 +18,8 @@ std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
 #if defined(__x86_64__)
                LevelRows{Isa::avx512, avx512_kernel_rows()},
                LevelRows{Isa::avx2, avx2_kernel_rows()},
+#elif defined(__aarch64__)
+               LevelRows{Isa::neon, neon_kernel_rows()},
 #endif
          }) {
       for (const KernelRow* row = rows.first; row != rows.last; ++row) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/cpu/client.h"
 #include "ops/kernel_hashes.h"
@@ -41,8 +42,11 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
   const int threads = client.capabilities().threads;
   Isa best = Isa::portable;
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    if (client.capabilities().has_feature("isa:" + std::string(to_string(isa)))) best = isa;
+  std::vector<Isa> levels;  // that may be used here, lowest first
+  for (const Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512}) {
+    if (client.capabilities().has_feature("isa:" + std::string(to_string(isa)))) {
+      levels.push_back(best = isa);
+    }
   }
   set.group("cpu", [](const MatmulKey&) { return 3; });
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
@@ -53,7 +57,9 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     kernels.f64 = compile_row(client, row, version, DType::f64);
     const auto illegal = row.illegal_because;
     const auto priority = row.priority;
-    const int below = static_cast<int>(best) - static_cast<int>(row.isa);
+    const bool narrower = best != Isa::neon;  // its vectors are those of the portable level
+    const auto below =
+        std::count_if(levels.begin(), levels.end(), [&](Isa isa) { return isa > row.isa; });
     // What a test of legality and a launch read at every call lies in the closures themselves.
     const bool has_f32 = kernels.f32 != nullptr, has_f64 = kernels.f64 != nullptr;
     set.add(std::string(row.name),
@@ -69,7 +75,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
         .group("cpu", [=](const MatmulKey& key) {
           const int inner = priority(key);
           // Other levels below are the last resort, and there to be forced.
-          const bool competes = below == 0 || (below == 1 && is_narrow(key));
+          const bool competes = below == 0 || (below == 1 && narrower && is_narrow(key));
           return competes || inner < 0 ? inner : 0;
         });
   }

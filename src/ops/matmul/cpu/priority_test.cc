@@ -42,7 +42,7 @@ TEST(Priority, FirstRoundsAreShort) {
   for (const std::int64_t m : {1, 2, 8, 64, 128, 512, 1024, 4096}) {
     for (const std::int64_t n : {1, 2, 8, 64, 128, 512, 1024, 4096}) {
       for (const std::int64_t k : {1, 2, 8, 64, 128, 512, 1024, 4096, 65536}) {
-        for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+        for (const Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512}) {
           const auto rows = cpu_matmul_candidates();
           if (std::none_of(rows.begin(), rows.end(), [&](auto& r) { return r.isa == isa; }))
             continue;

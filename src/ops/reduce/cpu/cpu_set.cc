@@ -26,7 +26,7 @@ void add_cpu_candidates(TunableSet<SumKey, SumArgs>& set) {
   Client& client = set.client();
   const int threads = client.capabilities().threads;
   Isa best = Isa::portable;
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
     if (client.capabilities().has_feature("isa:" + std::string(to_string(isa)))) best = isa;
   }
   set.group("cpu", [](const SumKey&) { return 3; });
