@@ -1,12 +1,17 @@
 # Instruction sets and versions of the CPU kernels; included where rooftune_ops is made.
 
-# One translation unit for each instruction set, with flags that no other file may have. Where the
-# compiler does not make code for x86-64 those of x86 are left out.
+# One translation unit for each instruction set, with flags that no other file may have. Those of
+# other architectures than the compiler's are left out.
 include(CheckCXXSourceCompiles)
 check_cxx_source_compiles("#ifndef __x86_64__\n#error\n#endif\nint main() {}" ROOFTUNE_X86_64)
+check_cxx_source_compiles("#ifndef __aarch64__\n#error\n#endif\nint main() {}" ROOFTUNE_AARCH64)
 
+set(built portable)
 if(ROOFTUNE_X86_64)
   target_compile_definitions(rooftune_ops PUBLIC ROOFTUNE_X86_KERNELS)
+  list(APPEND built avx2 avx512 avx512_vnni avx512_bf16 amx)
+elseif(ROOFTUNE_AARCH64)
+  list(APPEND built neon)
 endif()
 
 # Unoptimised kernels help only those who debug them.
@@ -17,13 +22,24 @@ set(flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma ${optim
 set(flags_avx512_vnni -mavx512vnni ${flags_avx512})
 set(flags_avx512_bf16 -mavx512bf16 ${flags_avx512})
 set(flags_amx -mamx-tile -mamx-bf16 -mamx-int8 ${flags_avx512})
-foreach(isa portable avx2 avx512 avx512_vnni avx512_bf16 amx)
+set(flags_neon ${optimised})
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Its scheduler before register allocation loads so far ahead that sums of a register tile have to
+  # wait in memory.
+  list(APPEND flags_neon -fno-schedule-insns)
+endif()
+foreach(isa portable neon avx2 avx512 avx512_vnni avx512_bf16 amx)
   file(GLOB units CONFIGURE_DEPENDS */cpu/kernels_${isa}.cc)
-  if(isa STREQUAL "portable" OR ROOFTUNE_X86_64)
+  if(isa IN_LIST built)
     set_source_files_properties(${units} PROPERTIES COMPILE_OPTIONS "${flags_${isa}}")
   else()
     set_source_files_properties(${units} PROPERTIES HEADER_FILE_ONLY ON)
   endif()
+endforeach()
+
+set(built_flags)
+foreach(isa IN LISTS built)
+  list(APPEND built_flags ${flags_${isa}})
 endforeach()
 
 # The hash of each kernel: see hash_kernels.cmake. A kernel that is added or renamed makes the glob
@@ -31,8 +47,7 @@ endforeach()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 set(hash_settings "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
                   "${CMAKE_SYSTEM_PROCESSOR}" "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
-                  "${flags_portable} ${flags_avx2} ${flags_avx512} ${flags_avx512_vnni} ${flags_avx512_bf16} ${flags_amx}"
-                  "${ROOFTUNE_SANITIZE}")
+                  "${built_flags} ${ROOFTUNE_SANITIZE}")
 string(REPLACE ";" " " hash_settings "${hash_settings}")
 file(GLOB kernels CONFIGURE_DEPENDS */cpu/*-inl.h */cpu/kernels_*.cc)
 list(FILTER kernels EXCLUDE REGEX "_test\\.cc$")

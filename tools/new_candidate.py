@@ -4,15 +4,16 @@
     new_candidate.py OP TECHNIQUE [ISA]
 
 OP is a folder of src/ops with CPU kernels, TECHNIQUE a new name such as my_way, ISA one of portable,
-avx2, avx512 (the best of this machine when it is left out).
+neon, avx2, avx512 (the best of this machine when it is left out).
 """
 
 import pathlib
+import platform
 import re
 import subprocess
 import sys
 
-ISAS = ("portable", "avx2", "avx512")
+ISAS = ("portable", "neon", "avx2", "avx512")
 
 # What a row of the operation's table holds after name and source: right for every problem, tried
 # after all others until it says for which keys it is good.
@@ -27,6 +28,8 @@ class Refused(Exception):
 
 
 def best_isa():
+    if platform.machine() == "aarch64":
+        return "neon"
     try:
         flags = set(re.findall(r"\w+", pathlib.Path("/proc/cpuinfo").read_text()))
     except OSError:

@@ -63,7 +63,7 @@ class NewCandidateTest(unittest.TestCase):
         before = tree()
         for arguments in [("conv", "my_way", ISA), ("matmul", "naive", ISA),
                           ("matmul", "My-Way", ISA), ("matmul", "../x", ISA), ("matmul", "", ISA),
-                          ("matmul", "my_way", "neon"), ("../matmul", "my_way", ISA)]:
+                          ("matmul", "my_way", "avx1024"), ("../matmul", "my_way", ISA)]:
             with self.assertRaises(new_candidate.Refused):
                 new_candidate.add(self.root, *arguments)
         self.assertEqual(tree(), before)

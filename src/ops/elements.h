@@ -115,7 +115,7 @@ requires __is_same(E, typename S::Element) struct Elements<S, E> {
   static V load(const E* p, M m) { return S::load(p, m); }
   static void store(E* p, V v) { S::store(p, v); }
   static void store(E* p, M m, V v) { S::store(p, m, v); }
-  static V broadcast(const E* p) { return S::broadcast(load_one(p)); }
+  static auto broadcast(const E* p) { return S::broadcast(load_one(p)); }
 };
 
 // Masked, all lanes: GCC 12 warns of an uninitialised value in the other forms.
@@ -248,7 +248,7 @@ struct ScalarElements {
     for (Index i = 0; i < n; ++i) store_one(p + i, from_sum<E>(float{v[i]}));
   }
   static void store(E* p, V v) { store(p, S::kWidth, v); }
-  static V broadcast(const E* p) { return S::broadcast(to_sum(load_one(p))); }
+  static auto broadcast(const E* p) { return S::broadcast(to_sum(load_one(p))); }
 };
 template <>
 struct Elements<Simd<float>, Bf16> : ScalarElements<Simd<float>, Bf16> {};

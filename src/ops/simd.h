@@ -13,6 +13,8 @@
 
 #if ROOFTUNE_KERNEL_ISA >= 1
 #include <immintrin.h>
+#elif defined(ROOFTUNE_KERNEL_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace rooftune {
@@ -161,6 +163,94 @@ struct Simd<double> {
     const __m128d x = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
     return _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)));
   }
+};
+
+#elif defined(ROOFTUNE_KERNEL_NEON)
+
+// What a scalar is until it becomes a vector: fma() multiplies with a lane of it, which many cores
+// do at full rate, while filling a vector takes a vector pipe on some.
+template <class T>
+struct NeonScalar;
+template <>
+struct NeonScalar<float> {
+  float x;
+  operator float32x4_t() const { return vdupq_n_f32(x); }
+};
+template <>
+struct NeonScalar<double> {
+  double x;
+  operator float64x2_t() const { return vdupq_n_f64(x); }
+};
+
+// A mask is the number of lanes. Loads have no branch on it, for which GCC would make a loop with
+// shuffled registers for each number of lanes: a lane beyond the mask reads the last one of the
+// mask, or a zero elsewhere where there is none, and is cleared.
+alignas(16) constexpr double kNeonNothing[2] = {};
+inline Index neon_lane(Index lane, Index n) { return greater(0, lesser(lane, n - 1)); }
+
+template <>
+struct Simd<float> {
+  using Element = float;
+  using Vector = float32x4_t;
+  using Mask = Index;
+  using Scalar = NeonScalar<float>;
+  static constexpr int kWidth = 4;
+  static constexpr int kRegisters = 32;
+  static Vector zero() { return vdupq_n_f32(0); }
+  static Scalar broadcast(float x) { return {x}; }
+  static Mask mask(Index n) { return n; }
+  static Vector load(const float* p) { return load_one(reinterpret_cast<const Vector*>(p)); }
+  static Vector load(const float* p, Mask n) {
+    const uint32x4_t lanes = vcgtq_s32(vdupq_n_s32(static_cast<int>(n)), int32x4_t{0, 1, 2, 3});
+    if (n == 0) p = reinterpret_cast<const float*>(kNeonNothing);
+    Vector v = vdupq_n_f32(load_one(p));
+    v = vsetq_lane_f32(load_one(p + neon_lane(1, n)), v, 1);
+    v = vsetq_lane_f32(load_one(p + neon_lane(2, n)), v, 2);
+    v = vsetq_lane_f32(load_one(p + neon_lane(3, n)), v, 3);
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(v), lanes));
+  }
+  static void store(float* p, Vector v) { store_one(reinterpret_cast<Vector*>(p), v); }
+  static void store(float* p, Mask n, Vector v) {
+    if (n == 4) store(p, v);
+    if (n == 2 || n == 3) store_one(reinterpret_cast<float32x2_t*>(p), vget_low_f32(v));
+    if (n == 3) store_one(p + 2, vgetq_lane_f32(v, 2));
+    if (n == 1) store_one(p, vgetq_lane_f32(v, 0));
+  }
+  static Vector add(Vector a, Vector b) { return vaddq_f32(a, b); }
+  static Vector mul(Vector a, Vector b) { return vmulq_f32(a, b); }
+  static Vector fma(Vector a, Vector b, Vector c) { return vfmaq_f32(c, a, b); }
+  static Vector fma(Scalar a, Vector b, Vector c) { return vfmaq_n_f32(c, b, a.x); }
+  static float sum(Vector v) { return vpadds_f32(vadd_f32(vget_low_f32(v), vget_high_f32(v))); }
+};
+
+template <>
+struct Simd<double> {
+  using Element = double;
+  using Vector = float64x2_t;
+  using Mask = Index;
+  using Scalar = NeonScalar<double>;
+  static constexpr int kWidth = 2;
+  static constexpr int kRegisters = 32;
+  static Vector zero() { return vdupq_n_f64(0); }
+  static Scalar broadcast(double x) { return {x}; }
+  static Mask mask(Index n) { return n; }
+  static Vector load(const double* p) { return load_one(reinterpret_cast<const Vector*>(p)); }
+  static Vector load(const double* p, Mask n) {
+    const uint64x2_t lanes = vcgtq_s64(vdupq_n_s64(n), int64x2_t{0, 1});
+    if (n == 0) p = kNeonNothing;
+    const Vector v = vsetq_lane_f64(load_one(p + neon_lane(1, n)), vdupq_n_f64(load_one(p)), 1);
+    return vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(v), lanes));
+  }
+  static void store(double* p, Vector v) { store_one(reinterpret_cast<Vector*>(p), v); }
+  static void store(double* p, Mask n, Vector v) {
+    if (n == 2) store(p, v);
+    if (n == 1) store_one(p, vgetq_lane_f64(v, 0));
+  }
+  static Vector add(Vector a, Vector b) { return vaddq_f64(a, b); }
+  static Vector mul(Vector a, Vector b) { return vmulq_f64(a, b); }
+  static Vector fma(Vector a, Vector b, Vector c) { return vfmaq_f64(c, a, b); }
+  static Vector fma(Scalar a, Vector b, Vector c) { return vfmaq_n_f64(c, b, a.x); }
+  static double sum(Vector v) { return vpaddd_f64(v); }
 };
 
 #else

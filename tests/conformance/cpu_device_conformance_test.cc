@@ -39,6 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
                                          device("one_thread", {.threads = 1, .isa = {}}),
                                          device("three_threads", {.threads = 3, .isa = {}}),
                                          device("portable", {.threads = {}, .isa = Isa::portable}),
+                                         device("neon", {.threads = {}, .isa = Isa::neon}),
                                          device("avx2", {.threads = {}, .isa = Isa::avx2}),
                                          device("avx512", {.threads = {}, .isa = Isa::avx512})),
                          name_of);

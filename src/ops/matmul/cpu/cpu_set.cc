@@ -8,6 +8,7 @@
 #include "ops/kernel_hashes.h"
 #include "ops/matmul/cpu/candidates.h"
 #include "ops/matmul/matmul_set.h"
+#include "ops/matmul/problem.h"
 
 namespace rooftune {
 namespace {
@@ -71,6 +72,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     const auto illegal = row.illegal_because;
     const auto priority = row.priority;
     const Precision gives = row.gives;
+    const bool narrower = best != Isa::neon;  // its vectors are those of the portable level
     // Levels beyond the widest vectors add instructions, and compete.
     const int below = std::max(0, vector_rank(best) - vector_rank(row.isa));
     set.add(std::string(row.name),
@@ -87,9 +89,12 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
           return illegal != nullptr ? illegal(args, threads) : nullptr;
         })
         .group("cpu", [=](const MatmulKey& key) {
+          const auto family = type_family(key.elem_lhs, key.elem_rhs, key.elem_out);
+          if (!family || (families >> static_cast<int>(*family) & 1) == 0) return -1;
+          if (gives > key.precision) return -1;
           const int inner = priority(key);
           // Other levels below are the last resort, and there to be forced.
-          const bool competes = below == 0 || (below == 1 && is_narrow(key));
+          const bool competes = below == 0 || (below == 1 && narrower && is_narrow(key));
           return competes || inner < 0 ? inner : 0;
         });
   }

@@ -358,6 +358,9 @@ TEST(KernelRows, EveryKernelFileHasARow) {
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
+#if !defined(__x86_64__)
+    if (name.starts_with("packed_tiles")) continue;  // AMX only
+#endif
     if (name.ends_with("-inl.h")) files.insert(name.substr(0, name.size() - 6));
   }
   EXPECT_EQ(files, sources);

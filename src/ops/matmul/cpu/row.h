@@ -34,6 +34,7 @@ struct KernelRows {
 };
 
 KernelRows portable_kernel_rows();
+KernelRows neon_kernel_rows();
 KernelRows avx2_kernel_rows();
 KernelRows avx512_kernel_rows();
 KernelRows avx512_vnni_kernel_rows();

@@ -20,6 +20,8 @@ std::vector<CpuSumCandidate> join_rows() {
 #ifdef __x86_64__
   append(Isa::avx2, kAvx2SumRows);
   append(Isa::avx512, kAvx512SumRows);
+#elif defined(__aarch64__)
+  append(Isa::neon, kNeonSumRows);
 #endif
   // The fallback stays in front.
   std::stable_sort(all.begin() + 1, all.end(), [](const auto& a, const auto& b) {

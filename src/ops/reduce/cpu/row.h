@@ -24,6 +24,7 @@ struct SumKernelRows {
 
 // Data, not functions: what the other levels compile is never called to find out what there is.
 extern const SumKernelRows kPortableSumRows;
+extern const SumKernelRows kNeonSumRows;
 extern const SumKernelRows kAvx2SumRows;
 extern const SumKernelRows kAvx512SumRows;
 
