@@ -9,22 +9,23 @@ namespace {
 
 constexpr Blocking k512 = {.mc = 512, .kc = 512, .nc = 4096};
 constexpr Blocking k1024 = {.mc = 256, .kc = 1024, .nc = 4096};
-constexpr Blocking k2048 = {.mc = 256, .kc = 2048, .nc = 4096};
+constexpr Blocking k2048 = {.mc = 256, .kc = 2048, .nc = 2048};
+constexpr Blocking k4096 = {.mc = 256, .kc = 4096, .nc = 2048};
 // A block of f32 has two or three times the parts.
-constexpr Blocking k256 = {.mc = 256, .kc = 256, .nc = 2048};
-constexpr Blocking k384 = {.mc = 256, .kc = 384, .nc = 2048};
+constexpr Blocking k512_parts = {.mc = 256, .kc = 512, .nc = 2048};
+constexpr Blocking k1024_parts = {.mc = 128, .kc = 1024, .nc = 2048};
 
 constexpr KernelRow kRows[] = {
-    {"packed_tiles_amx_32x32_k512",
-     "packed_tiles",
-     {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::square, k512>,
-      .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::square, k1024>},
-     always_legal,
-     packed_dot_priority},
     {"packed_tiles_amx_32x32_k1024",
      "packed_tiles",
      {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::square, k1024>,
       .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::square, k2048>},
+     always_legal,
+     packed_dot_priority},
+    {"packed_tiles_amx_32x32_k2048",
+     "packed_tiles",
+     {.bf16 = packed_tiles<TileUnit, Bf16Pairs, TileForm::square, k2048>,
+      .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::square, k4096>},
      always_legal,
      packed_dot_priority},
     {"packed_tiles_amx_16x64_k512",
@@ -33,21 +34,33 @@ constexpr KernelRow kRows[] = {
       .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::flat, k1024>},
      always_legal,
      packed_dot_priority},
-    {"packed_tiles_amx_bf16x6",
+    {"packed_tiles_amx_bf16x6_k512",
      "packed_tiles",
-     {.f32 = packed_tiles<TileUnit, FloatParts<3>, TileForm::square, k256>},
+     {.f32 = packed_tiles<TileUnit, FloatParts<3>, TileForm::square, k512_parts>},
      always_legal,
      packed_dot_priority,
      Precision::split},
-    {"packed_tiles_amx_bf16x3",
+    {"packed_tiles_amx_bf16x6_k1024",
      "packed_tiles",
-     {.f32 = packed_tiles<TileUnit, FloatParts<2>, TileForm::square, k384>},
+     {.f32 = packed_tiles<TileUnit, FloatParts<3>, TileForm::square, k1024_parts>},
+     always_legal,
+     packed_dot_priority,
+     Precision::split},
+    {"packed_tiles_amx_bf16x3_k512",
+     "packed_tiles",
+     {.f32 = packed_tiles<TileUnit, FloatParts<2>, TileForm::square, k512_parts>},
      always_legal,
      packed_dot_priority,
      Precision::high},
-    {"packed_tiles_amx_medium",
+    {"packed_tiles_amx_bf16x3_k1024",
      "packed_tiles",
-     {.f32 = packed_tiles<TileUnit, FloatParts<1>, TileForm::square, k512>},
+     {.f32 = packed_tiles<TileUnit, FloatParts<2>, TileForm::square, k1024_parts>},
+     always_legal,
+     packed_dot_priority,
+     Precision::high},
+    {"packed_tiles_amx_medium_k1024",
+     "packed_tiles",
+     {.f32 = packed_tiles<TileUnit, FloatParts<1>, TileForm::square, k1024>},
      always_legal,
      packed_dot_priority,
      Precision::medium},

@@ -13,6 +13,10 @@ namespace {
 // Two by two tiles of C, or one by four for products of few rows.
 enum class TileForm { square, flat };
 
+// Each load of a tile keeps the unit from multiplying for some 4 of 16 cycles, and more when the
+// tile comes from the second-level cache: long blocks of k, whose sums stay in the tiles, lose
+// least.
+//
 // Unit: TileUnit or an emulation. Panels of A hold whole tiles: for each 16 groups of terms the
 // tiles of the panel, part by part. Those of B hold a row of words for each group of terms.
 template <class Unit, class Grouping, TileForm kForm>
@@ -163,6 +167,51 @@ struct TileMicro {
     return c + kTile / kColTiles * kTileSide * c_row + kTile % kColTiles * kTileSide;
   }
 
+  // The first operands of a block are loaded while the products of the one before it are made.
+  template <TileDot kDot>
+  [[gnu::always_inline]] static void sum_pipelined(Index count, const A* a, const B* b) {
+    Unit::template load<6>(b, kBRowBytes);
+    Unit::template load<4>(a, kRowBytes);
+    for (; count > 0; --count) {
+      Unit::template dot<kDot, 0, 4, 6>();
+      Unit::template load<7>(b + kTileSide, kBRowBytes);
+      Unit::template dot<kDot, 1, 4, 7>();
+      Unit::template load<5>(a + kTileWords, kRowBytes);
+      a += kABlock;
+      b += kBBlock;
+      if (count > 1) Unit::template load<4>(a, kRowBytes);
+      Unit::template dot<kDot, 2, 5, 6>();
+      if (count > 1) Unit::template load<6>(b, kBRowBytes);
+      Unit::template dot<kDot, 3, 5, 7>();
+    }
+  }
+
+  // Small products first; each step loads one operand anew.
+  template <TileDot kDot>
+  [[gnu::always_inline]] static void sum_by_parts(Index count, const A* a, const B* b) {
+    for (; count > 0; --count, a += kABlock, b += kBBlock) {
+      load_a<0>(a);
+      if constexpr (kParts == 1) {
+        products<kDot, 0, true>(b);
+      } else if constexpr (kParts == 2) {
+        products<kDot, 1, true>(b);
+        products<kDot, 0, true>(b);
+        load_a<1>(a);
+        products<kDot, 0, false>(b);
+      } else {
+        products<kDot, 2, true>(b);
+        products<kDot, 1, true>(b);
+        load_a<1>(a);
+        products<kDot, 1, false>(b);
+        products<kDot, 0, true>(b);
+        load_a<2>(a);
+        products<kDot, 0, false>(b);
+        load_a<0>(a);
+        products<kDot, 0, false>(b);
+      }
+    }
+  }
+
   template <TileDot kDot>
   static void multiply_as(Index terms, const A* a, const B* b, T* c, Index c_row, T alpha, T beta) {
     // Straight from C and back, where C is not scaled.
@@ -179,29 +228,10 @@ struct TileMicro {
       Unit::template zero<2>();
       Unit::template zero<3>();
     }
-    for (Index block = blocks(terms); block > 0; --block, a += kABlock, b += kBBlock) {
-      // Small products first; each step loads one operand anew.
-      if constexpr (kParts == 1) {
-        load_a<0>(a);
-        products<kDot, 0, true>(b);
-      } else if constexpr (kParts == 2) {
-        load_a<0>(a);
-        products<kDot, 1, true>(b);
-        products<kDot, 0, true>(b);
-        load_a<1>(a);
-        products<kDot, 0, false>(b);
-      } else {
-        load_a<0>(a);
-        products<kDot, 2, true>(b);
-        products<kDot, 1, true>(b);
-        load_a<1>(a);
-        products<kDot, 1, false>(b);
-        products<kDot, 0, true>(b);
-        load_a<2>(a);
-        products<kDot, 0, false>(b);
-        load_a<0>(a);
-        products<kDot, 0, false>(b);
-      }
+    if constexpr (kParts == 1 && kForm == TileForm::square) {
+      sum_pipelined<kDot>(blocks(terms), a, b);
+    } else {
+      sum_by_parts<kDot>(blocks(terms), a, b);
     }
     alignas(64) T buffer[kRows * kCols];
     T* const to = direct ? c : buffer;

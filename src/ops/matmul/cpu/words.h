@@ -5,6 +5,7 @@
 //   E            element type of the operands
 //   kGroup       terms in a word
 //   kParts       words that a group becomes: 1, or for f32 the bf16 numbers that it is the sum of
+//   kAsTheyLie   the bits of terms that lie side by side in memory are their words
 //   bits<part>(element, is_unsigned)   32 / kGroup bits, the others zero
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_WORDS_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_WORDS_H_
@@ -19,6 +20,7 @@ using Word = std::uint32_t;
 struct Bf16Pairs {
   using E = Bf16;
   static constexpr int kGroup = 2, kParts = 1;
+  static constexpr bool kAsTheyLie = true;
   template <int>
   static Word bits(Bf16 element, bool) {
     return element.bits;
@@ -29,6 +31,7 @@ struct Bf16Pairs {
 struct BytePairs {
   using E = std::int8_t;
   static constexpr int kGroup = 2, kParts = 1;
+  static constexpr bool kAsTheyLie = false;
   template <int>
   static Word bits(std::int8_t element, bool is_unsigned) {
     return static_cast<Word>(element) & (is_unsigned ? 0xffu : 0xffffu);
@@ -38,6 +41,7 @@ struct BytePairs {
 struct ByteQuads {
   using E = std::int8_t;
   static constexpr int kGroup = 4, kParts = 1;
+  static constexpr bool kAsTheyLie = true;
   template <int>
   static Word bits(std::int8_t element, bool) {
     return static_cast<std::uint8_t>(element);
@@ -60,6 +64,7 @@ template <int kCount>
 struct FloatParts {
   using E = float;
   static constexpr int kGroup = 2, kParts = kCount;
+  static constexpr bool kAsTheyLie = false;
   template <int kPart>
   static Word bits(float value, bool) {
     float part = nearest_bf16(value);
@@ -72,7 +77,72 @@ struct FloatParts {
     }
     return as_word(part) >> 16;
   }
+
+#if ROOFTUNE_KERNEL_ISA == 2
+  // The same for 16 numbers.
+  template <int kPart>
+  static __m512i vector_bits(__m512 value) {
+    const __m512i size =
+        _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(0x7fffffff));
+    const __mmask16 special = _mm512_cmpgt_epi32_mask(size, _mm512_set1_epi32(0x7f7fffff));
+    const __mmask16 nan = _mm512_cmpgt_epi32_mask(size, _mm512_set1_epi32(0x7f800000));
+    // Numbers that would round up to Inf are cut off instead.
+    const __mmask16 most = _mm512_cmpgt_epi32_mask(size, _mm512_set1_epi32(0x7f7f7fff));
+    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    const auto rounded = [&](__m512i word) {
+      const __m512i odd =
+          _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, word, 16), _mm512_set1_epi32(1));
+      return _mm512_and_si512(
+          _mm512_add_epi32(word, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), upper);
+    };
+    const __m512i word = _mm512_castps_si512(value);
+    __m512i part = _mm512_mask_and_epi32(rounded(word), most, word, upper);
+    part = _mm512_mask_or_epi32(part, nan, part, _mm512_set1_epi32(0x400000));
+    if constexpr (kPart > 0) {
+      __m512 rest = value;
+#pragma GCC unroll 4
+      for (int i = 0; i < kPart; ++i) {
+        rest = _mm512_sub_ps(rest, _mm512_castsi512_ps(part));
+        part = rounded(_mm512_castps_si512(rest));
+      }
+      part = _mm512_maskz_mov_epi32(static_cast<__mmask16>(~special), part);
+    }
+    return _mm512_maskz_srli_epi32(0xffff, part, 16);
+  }
+#endif
 };
+
+// Words of `whole` groups of terms that lie side by side: the common case, and the fast one.
+template <class G, int kPart>
+void dense_row_of_words(const typename G::E* from, Index whole, bool is_unsigned, Word* to) {
+  if constexpr (G::kAsTheyLie) {
+    __builtin_memcpy(to, from, static_cast<std::size_t>(whole) * sizeof(Word));
+    return;
+  }
+  constexpr int kBits = 32 / G::kGroup;
+  Index g = 0;
+#if ROOFTUNE_KERNEL_ISA == 2
+  if constexpr (__is_same(typename G::E, float)) {
+    for (; g + 16 <= whole; g += 16) {
+      for (int half = 0; half < 2; ++half) {
+        const __m512i bits =
+            G::template vector_bits<kPart>(_mm512_loadu_ps(from + 2 * g + 16 * half));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + g + 8 * half),
+                            _mm512_maskz_cvtepi32_epi16(0xffff, bits));
+      }
+    }
+  }
+#endif
+  for (; g < whole; ++g) {
+    Word word = 0;
+#pragma GCC unroll 4
+    for (int t = 0; t < G::kGroup; ++t) {
+      word |= G::template bits<kPart>(load_one(from + g * G::kGroup + t), is_unsigned)
+              << (t * kBits);
+    }
+    to[g] = word;
+  }
+}
 
 // Words of one row whose terms lie `step` apart: to[g] for the groups of `terms`, the last one
 // filled up with zeros.
@@ -81,15 +151,7 @@ void row_of_words(const typename G::E* from, Index step, Index terms, bool is_un
   constexpr int kBits = 32 / G::kGroup;
   const Index whole = terms / G::kGroup;
   if (step == 1) {
-    for (Index g = 0; g < whole; ++g) {
-      Word word = 0;
-#pragma GCC unroll 4
-      for (int t = 0; t < G::kGroup; ++t) {
-        word |= G::template bits<kPart>(load_one(from + g * G::kGroup + t), is_unsigned)
-                << (t * kBits);
-      }
-      to[g] = word;
-    }
+    dense_row_of_words<G, kPart>(from, whole, is_unsigned, to);
   } else {
     for (Index g = 0; g < whole; ++g) {
       Word word = 0;
@@ -115,6 +177,17 @@ void column_of_words(const typename G::E* from, Index step, Index rows, Index te
                      bool is_unsigned, Word* to) {
   constexpr int kBits = 32 / G::kGroup;
   if (rows == kPanel && terms == G::kGroup) {
+#if ROOFTUNE_KERNEL_ISA == 2
+    if constexpr (__is_same(typename G::E, float) && kPanel % 16 == 0) {
+      for (Index r = 0; r < kPanel; r += 16) {
+        const __m512i low = G::template vector_bits<kPart>(_mm512_loadu_ps(from + r));
+        const __m512i high = G::template vector_bits<kPart>(_mm512_loadu_ps(from + r + step));
+        _mm512_storeu_si512(to + r,
+                            _mm512_or_si512(low, _mm512_maskz_slli_epi32(0xffff, high, 16)));
+      }
+      return;
+    }
+#endif
     for (Index r = 0; r < kPanel; ++r) {
       Word word = 0;
 #pragma GCC unroll 4
@@ -152,7 +225,7 @@ void pack_words(const typename G::E* from, Index row, Index step, Index rows, In
     return;
   }
   // Stretches of four rows, turned.
-  constexpr Index kStretch = 128;  // groups
+  constexpr Index kStretch = 128;           // groups
   alignas(64) Word words[4][kStretch];
   for (Index r = 0; r < kPanel; r += 4) {
     const Index width = lesser(4, kPanel - r);
