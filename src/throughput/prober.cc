@@ -231,7 +231,18 @@ Result<double> Prober::compute(DType dtype, bool matrix_units) {
   const std::lock_guard lock(mutex_);
   const auto peak = peak_or_plain(dtype, matrix_units);
   if (!peak) return std::unexpected(peak.error());
-  return known_or(peak->key, peak->kind, peak->dtype, 0);
+  const auto rate = known_or(peak->key, peak->kind, peak->dtype, 0);
+  if (!rate || peak->kind != ProbeKind::compute) return rate;
+  const auto widened = widened_rate(dtype);
+  return widened ? std::max(*rate, *widened) : rate;
+}
+
+std::optional<double> Prober::widened_rate(DType dtype) {
+  if (dtype != DType::bf16 && dtype != DType::f16) return std::nullopt;
+  const auto peak = peak_name(ProbeKind::compute, DType::f32);
+  if (!peak) return std::nullopt;
+  const auto rate = known_or(peak->key, peak->kind, peak->dtype, 0);
+  return rate ? std::optional(*rate) : std::nullopt;
 }
 
 Result<double> Prober::memory(ProbeKind kind, double working_set_bytes) {
@@ -287,8 +298,10 @@ Result<ProbeReport> Prober::all(bool fresh) {
       if (!peak && peak.error().kind == ErrorKind::unsupported) continue;
       if (!peak) return std::unexpected(peak.error());
       const bool measure = fresh && asked.insert(peak->key).second;
-      const Result<double> rate = known_or(peak->key, kind, peak->dtype, 0, measure);
+      Result<double> rate = known_or(peak->key, kind, peak->dtype, 0, measure);
       if (rate) {
+        const auto widened = kind == ProbeKind::compute ? widened_rate(dtype) : std::nullopt;
+        if (widened) rate = std::max(*rate, *widened);
         report.compute.push_back({dtype, kind == ProbeKind::matrix, *rate});
       } else if (rate.error().kind != ErrorKind::unsupported) {
         return std::unexpected(rate.error());

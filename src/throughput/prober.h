@@ -87,6 +87,9 @@ class Prober {
   };
   Result<PeakName> peak_name(ProbeKind kind, DType dtype);
   Result<PeakName> peak_or_plain(DType dtype, bool matrix_units);
+  // The rate of f32, as which 16-bit numbers can always be computed: some processors have dot
+  // products of them that are slower. Nothing for other types.
+  std::optional<double> widened_rate(DType dtype);
   Result<double> known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,
                           bool fresh = false);
   Result<double> measure_compute(ProbeKind kind, DType dtype);
