@@ -188,8 +188,6 @@ struct DotMicro {
     typename Dot::Vector sum[kRows][kVectors];
 #pragma GCC unroll 32
     for (int i = 0; i < kRows; ++i) {
-      prefetch(c + i * c_row);
-      prefetch(c + i * c_row + kCols - 1);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         if constexpr (Dot::kForms > 1) {
@@ -199,7 +197,9 @@ struct DotMicro {
         }
       }
     }
-    for (Index g = 0; g < count; ++g) {
+    FetchC<T, kRows, kCols> fetch_c(c, c_row, count);
+    for (Index g = count; g > 0; --g) {
+      fetch_c(g);
       decltype(Dot::load(b)) vb[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) vb[v] = Dot::load(b + v * kLanes);
