@@ -13,6 +13,8 @@
 //   a_elements(terms), b_elements(terms)   of a panel, for the terms of one block
 //   pack_a, pack_b(product, first, count, terms, to)   `count` rows or columns from `first` on
 //   multiply(product, terms, a, b, c, c_row, alpha, beta)   c: a whole tile, columns side by side
+//   kExactEdges              whether there is multiply_edge(product, terms, rows, cols, a, ...) as
+//                            multiply(), for a tile of which only so much is there
 //   Scope                    an object that each task makes before it multiplies
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_PACKED_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_PACKED_H_
@@ -88,6 +90,18 @@ struct Packed {
     T beta;
   };
 
+  // A tile of sums; of those beyond `rows` and `cols` some may be made, where c has a whole tile.
+  static void tile(const Product<E, Out>& p, Index rows, Index cols, const A* a, const B* b, T* c,
+                   Index c_row, T alpha, T beta) {
+    if constexpr (M::kExactEdges) {
+      if (rows < kRows || cols < kCols) {
+        M::multiply_edge(p, p.k, rows, cols, a, b, c, c_row, alpha, beta);
+        return;
+      }
+    }
+    M::multiply(p, p.k, a, b, c, c_row, alpha, beta);
+  }
+
   // The tiles [i, i_end) x [j, j_end) of a block, counted in panels.
   static void multiply(const Block& block, Index i, Index i_end, Index j, Index j_end) {
     const Product<E, Out>& p = block.product;
@@ -101,8 +115,9 @@ struct Packed {
         const A* a = block.a + ip * block.a_step;
         Out* c = p.c + ip * kRows * p.c_row + jp * kCols * p.c_col;
         if constexpr (!kNarrow) {
-          if (rows == kRows && cols == kCols && p.c_col == 1) {
-            M::multiply(p, p.k, a, b, c, p.c_row, p.alpha, block.beta);
+          const bool fits = M::kExactEdges || (rows == kRows && cols == kCols);
+          if (fits && p.c_col == 1) {
+            tile(p, rows, cols, a, b, c, p.c_row, p.alpha, block.beta);
             continue;
           }
         }
@@ -110,12 +125,12 @@ struct Packed {
         Index pitch = kCols;
         if (kNarrow && block.sums != nullptr) {
           T* partial = block.sums + ip * kRows * block.sums_row + jp * kCols;
-          M::multiply(p, p.k, a, b, partial, block.sums_row, T(1), T(block.first ? 0 : 1));
+          tile(p, rows, cols, a, b, partial, block.sums_row, T(1), T(block.first ? 0 : 1));
           if (!block.last) continue;
           sums = partial;
           pitch = block.sums_row;
         } else {
-          M::multiply(p, p.k, a, b, buffer, kCols, T(1), T(0));
+          tile(p, rows, cols, a, b, buffer, kCols, T(1), T(0));
         }
         update_block<Simd<T>>(sums, pitch, rows, cols, p.alpha, kNarrow ? p.beta : block.beta, c,
                               p.c_row, p.c_col);
@@ -188,13 +203,6 @@ struct Packed {
   }
 };
 
-// C is written a vector at a time along its columns; a C that lies the other way is made as the
-// transposed product.
-template <class E, class Out>
-Product<E, Out> with_unit_output(const Product<E, Out>& p) {
-  return p.c_col != 1 && p.c_row == 1 ? transposed(p) : p;
-}
-
 template <class M, class Out>
 KernelOutcome run_packed(const GemmArgs& args, const Blocking& blocking, CpuContext& context) {
   using P = Packed<M, Out>;
@@ -255,15 +263,18 @@ struct VectorMicro {
   template <class Out>
   static void multiply(const Product<E, Out>&, Index terms, const A* a, const B* b, T* c,
                        Index c_row, T alpha, T beta) {
-    Tile<T> tile;
-    tile.k = terms;
-    tile.a = a;
-    tile.b = b;
-    tile.c = c;
-    tile.c_row = c_row;
-    tile.alpha = alpha;
-    tile.beta = beta;
-    tile_packed<S, kTileRows, kVectors>(tile);
+    tile_packed<S, kTileRows, kVectors>(
+        {terms, a, 1, kRows, b, kCols, c, c_row, alpha, beta, S::kWidth, 0});
+  }
+  // No sums are made for nothing.
+  static constexpr bool kExactEdges = true;
+  template <class Out>
+  static void multiply_edge(const Product<E, Out>&, Index terms, Index rows, Index cols, const A* a,
+                            const B* b, T* c, Index c_row, T alpha, T beta) {
+    const Index vectors = ceil_div(cols, S::kWidth);
+    const Index tail = cols - (vectors - 1) * S::kWidth;
+    TileTable<S, kTileRows, kVectors>::find(rows, vectors, tail != S::kWidth, false)(
+        {terms, a, 1, kRows, b, kCols, c, c_row, alpha, beta, tail, 0});
   }
 };
 

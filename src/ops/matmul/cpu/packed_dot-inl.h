@@ -146,6 +146,7 @@ struct DotMicro {
   using A = Word;
   using B = Word;
   static constexpr Index kRows = kTileRows, kCols = kVectors * Dot::kLanes;
+  static constexpr bool kExactEdges = false;
   struct Scope {};
 
   static constexpr Index groups(Index terms) { return ceil_div(terms, Index{G::kGroup}); }

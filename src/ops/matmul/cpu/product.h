@@ -82,6 +82,13 @@ Product<E, Out> with_unit_columns(const Product<E, Out>& p) {
   return p.n >= p.m ? p : transposed(p);
 }
 
+// C is written a vector at a time along its columns; a C that lies the other way is made as the
+// transposed product.
+template <class E, class Out>
+Product<E, Out> with_unit_output(const Product<E, Out>& p) {
+  return p.c_col != 1 && p.c_row == 1 ? transposed(p) : p;
+}
+
 // The part of a product with rows [i, i + m), columns [j, j + n) and terms [p, p + k).
 template <class E, class Out>
 Product<E, Out> part_of(const Product<E, Out>& whole, Index i, Index m, Index j, Index n, Index p,

@@ -190,24 +190,19 @@ struct TileTable {
       tile_column<S, kV, kMasked, kPrefetch>(std::make_integer_sequence<int, kRows>());
 
   static TileFn<T> find(Index rows, Index vectors, bool masked, bool prefetch) {
+    return find_up_to<kVectors>(rows, vectors, masked, prefetch);
+  }
+
+ private:
+  template <int kV>
+  static TileFn<T> find_up_to(Index rows, Index vectors, bool masked, bool prefetch) {
+    if constexpr (kV > 1) {
+      if (vectors < kV) return find_up_to<kV - 1>(rows, vectors, masked, prefetch);
+    }
     const Index r = rows - 1;
-    if constexpr (kVectors >= 3) {
-      if (vectors == 3) {
-        return masked     ? column<3, true, false>.fn[r]
-               : prefetch ? column<3, false, true>.fn[r]
-                          : column<3, false, false>.fn[r];
-      }
-    }
-    if constexpr (kVectors >= 2) {
-      if (vectors == 2) {
-        return masked     ? column<2, true, false>.fn[r]
-               : prefetch ? column<2, false, true>.fn[r]
-                          : column<2, false, false>.fn[r];
-      }
-    }
-    return masked     ? column<1, true, false>.fn[r]
-           : prefetch ? column<1, false, true>.fn[r]
-                      : column<1, false, false>.fn[r];
+    return masked     ? column<kV, true, false>.fn[r]
+           : prefetch ? column<kV, false, true>.fn[r]
+                      : column<kV, false, false>.fn[r];
   }
 };
 
