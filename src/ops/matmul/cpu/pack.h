@@ -123,6 +123,26 @@ void pack_panel(const typename S::Element* from, Index row, Index step, Index ro
   }
 }
 
+// The panels of `extent` rows, one after the other. Where rows lie side by side a few terms of all
+// panels are read before the next terms: long pieces instead of one of a panel's width at a time.
+template <class S, Index kPanel, class E>
+void pack_panels(const E* from, Index row, Index step, Index extent, Index terms,
+                 typename S::Element* to) {
+  const Index chunk = row == 1 ? 8 : terms;
+  for (Index p = 0; p < terms; p += chunk) {
+    for (Index j = 0; j < extent; j += kPanel) {
+      const E* source = from + j * row + p * step;
+      typename S::Element* target = to + j * terms + p * kPanel;
+      const Index rows = lesser(kPanel, extent - j), count = lesser(chunk, terms - p);
+      if constexpr (__is_same(E, typename S::Element)) {
+        pack_panel<S, kPanel>(source, row, step, rows, count, target);
+      } else {
+        pack_panel_widened<S, kPanel>(source, row, step, rows, count, target);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rooftune
 

@@ -12,6 +12,7 @@
 //   kTerms                   panels hold multiples of so many terms, the rest zeros
 //   a_elements(terms), b_elements(terms)   of a panel, for the terms of one block
 //   pack_a, pack_b(product, first, count, terms, to)   `count` rows or columns from `first` on
+//   kPanelsTogether          panels that one call of pack_a or pack_b makes at most
 //   multiply(product, terms, a, b, c, c_row, alpha, beta)   c: a whole tile, columns side by side
 //   kExactEdges              whether there is multiply_edge(product, terms, rows, cols, a, ...) as
 //                            multiply(), for a tile of which only so much is there
@@ -146,9 +147,10 @@ struct Packed {
         plan.apart ? reinterpret_cast<T*>(memory + plan.a_bytes + plan.b_bytes) : nullptr;
     const Index row_panels = ceil_div(p.m, kRows);
     const Index col_panels = ceil_div(p.n, kCols);
-    // Panels that one packing task takes: enough to outweigh handing the task out.
-    constexpr Index kAGroup = 4;
-    constexpr Index kBGroup = 2;
+    // Panels that one packing task takes: long pieces of rows, but some tasks for every thread.
+    const auto group_of = [&](Index panels) {
+      return greater(1, lesser(8, panels / (2 * Index{team.threads()})));
+    };
     const auto make = [&](Index nb, Index mb, Index p0, bool pack_b) {
       const Index j0 = part_begin(col_panels, plan.n_blocks, nb);
       const Index b_panels = part_begin(col_panels, plan.n_blocks, nb + 1) - j0;
@@ -161,19 +163,25 @@ struct Packed {
       const Block block = {
           product, packed_a,         packed_b, M::a_elements(terms), M::b_elements(terms),
           sums,    b_panels * kCols, p0 == 0,  p0 + terms == p.k,    block_beta(p, p0)};
-      const Index a_groups = ceil_div(a_panels, kAGroup);
-      const Index b_groups = pack_b ? ceil_div(b_panels, kBGroup) : 0;
+      const Index a_group = group_of(a_panels);
+      const Index b_group = group_of(b_panels);
+      const Index a_groups = ceil_div(a_panels, a_group);
+      const Index b_groups = pack_b ? ceil_div(b_panels, b_group) : 0;
       team.run(a_groups + b_groups, [&](Index task, int) {
         if (task < b_groups) {
-          for (Index j = task * kBGroup; j < lesser(b_panels, (task + 1) * kBGroup); ++j) {
-            M::pack_b(product, j * kCols, lesser(kCols, n - j * kCols), terms,
+          const Index end = lesser(b_panels, (task + 1) * b_group);
+          for (Index j = task * b_group; j < end; j += M::kPanelsTogether) {
+            const Index panels = lesser(M::kPanelsTogether, end - j);
+            M::pack_b(product, j * kCols, lesser(panels * kCols, n - j * kCols), terms,
                       packed_b + j * block.b_step);
           }
           return;
         }
         task -= b_groups;
-        for (Index i = task * kAGroup; i < lesser(a_panels, (task + 1) * kAGroup); ++i) {
-          M::pack_a(product, i * kRows, lesser(kRows, m - i * kRows), terms,
+        const Index end = lesser(a_panels, (task + 1) * a_group);
+        for (Index i = task * a_group; i < end; i += M::kPanelsTogether) {
+          const Index panels = lesser(M::kPanelsTogether, end - i);
+          M::pack_a(product, i * kRows, lesser(panels * kRows, m - i * kRows), terms,
                     packed_a + i * block.a_step);
         }
       });
@@ -244,21 +252,14 @@ struct VectorMicro {
   static constexpr Index a_elements(Index terms) { return kRows * terms; }
   static constexpr Index b_elements(Index terms) { return kCols * terms; }
 
-  template <Index kPanel>
-  static void pack(const E* from, Index row, Index step, Index rows, Index terms, T* to) {
-    if constexpr (__is_same(E, T)) {
-      pack_panel<S, kPanel>(from, row, step, rows, terms, to);
-    } else {
-      pack_panel_widened<S, kPanel>(from, row, step, rows, terms, to);
-    }
-  }
+  static constexpr Index kPanelsTogether = 8;
   template <class Out>
   static void pack_a(const Product<E, Out>& p, Index first, Index count, Index terms, A* to) {
-    pack<kRows>(p.a + first * p.a_row, p.a_row, p.a_col, count, terms, to);
+    pack_panels<S, kRows>(p.a + first * p.a_row, p.a_row, p.a_col, count, terms, to);
   }
   template <class Out>
   static void pack_b(const Product<E, Out>& p, Index first, Index count, Index terms, B* to) {
-    pack<kCols>(p.b + first * p.b_col, p.b_col, p.b_row, count, terms, to);
+    pack_panels<S, kCols>(p.b + first * p.b_col, p.b_col, p.b_row, count, terms, to);
   }
   template <class Out>
   static void multiply(const Product<E, Out>&, Index terms, const A* a, const B* b, T* c,

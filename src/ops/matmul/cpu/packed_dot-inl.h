@@ -146,6 +146,7 @@ struct DotMicro {
   using A = Word;
   using B = Word;
   static constexpr Index kRows = kTileRows, kCols = kVectors * Dot::kLanes;
+  static constexpr Index kPanelsTogether = 1;
   static constexpr bool kExactEdges = false;
   struct Scope {};
 
