@@ -41,7 +41,13 @@ struct Product {
 // way of a kernel that wants a unit stride.
 template <class E, class Out = Sum<E>>
 Product<E, Out> product_of(const GemmArgs& args, Index batch_index) {
-  const BatchOffsets at = batch_index == 0 ? BatchOffsets{} : batch_offsets(args, batch_index);
+  BatchOffsets at;
+  if (args.batch_rank == 1) {
+    at = {batch_index * args.a_batch[0], batch_index * args.b_batch[0],
+          batch_index * args.c_batch[0]};
+  } else if (batch_index != 0) {
+    at = batch_offsets(args, batch_index);
+  }
   Product<E, Out> p = {args.m,
                        args.n,
                        args.k,
