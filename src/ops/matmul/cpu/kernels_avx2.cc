@@ -12,6 +12,7 @@
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
 #include "ops/matmul/cpu/split_k-inl.h"
+#include "ops/matmul/cpu/strip-inl.h"
 #include "ops/matmul/cpu/tile-inl.h"
 #include "ops/matmul/cpu/tiny-inl.h"
 
@@ -28,6 +29,7 @@ constexpr TileShape kLargePrefetch = {.rows = 6, .vectors = 2, .prefetch = Ahead
 constexpr TileShape kSmall = {.rows = 6, .vectors = 1};
 constexpr TileShape kSmallPrefetch = {.rows = 6, .vectors = 1, .prefetch = Ahead::rows};
 constexpr TileShape kSkinny = {.rows = 6, .vectors = 2, .prefetch = Ahead::strip, .terms = 32};
+constexpr StripBlocking kStrip256 = {.mc = 288, .kc = 256, .nc = 4096};
 constexpr Blocking k256 = {.mc = 144, .kc = 256, .nc = 4080};
 constexpr Blocking k384 = {.mc = 168, .kc = 384, .nc = 4080};
 constexpr Blocking k192 = {.mc = 288, .kc = 192, .nc = 2016};
@@ -84,6 +86,11 @@ constexpr KernelRow kRows[] = {
      {.f32 = packed<F32, 4, 3, k192>, .f64 = packed<F64, 4, 3, k192>},
      always_legal,
      packed_spare_priority},
+    {"strip_avx2_6x2v",
+     "strip",
+     {.f32 = strip<T32, kLarge, kStrip256>, .f64 = strip<T64, kLarge, kStrip256>},
+     always_legal,
+     packed_priority},
     {"packed_dot_avx2_4x2v",
      "packed_dot",
      {.int8 = packed_dot<BytePairDot, 4, 2, k512>},
@@ -96,6 +103,11 @@ constexpr KernelRow kRows[] = {
       .bf16 = split_k<F32, 6, 2, k256, Bf16>,
       .f16 = split_k<F32, 6, 2, k256, F16>},
      split_k_illegal,
+     split_k_priority},
+    {"split_k_avx2_6x2v_in_place",
+     "split_k",
+     {.f32 = split_k_in_place<T32, kLarge>, .f64 = split_k_in_place<T64, kLarge>},
+     split_k_in_place_illegal,
      split_k_priority},
     {"gemv_rows_avx2",
      "gemv_rows",

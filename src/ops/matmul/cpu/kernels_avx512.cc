@@ -12,6 +12,7 @@
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
 #include "ops/matmul/cpu/split_k-inl.h"
+#include "ops/matmul/cpu/strip-inl.h"
 #include "ops/matmul/cpu/tile-inl.h"
 #include "ops/matmul/cpu/tiny-inl.h"
 
@@ -24,6 +25,8 @@ using Wide32 = TileTable<F32, 14, 2>;
 using Wide64 = TileTable<F64, 14, 2>;
 using Tall32 = TileTable<F32, 24, 1>;
 using Tall64 = TileTable<F64, 24, 1>;
+using Three32 = TileTable<F32, 8, 3>;
+using Three64 = TileTable<F64, 8, 3>;
 
 constexpr TileShape kWide = {.rows = 14, .vectors = 2};
 constexpr TileShape kWidePrefetch = {.rows = 14, .vectors = 2, .prefetch = Ahead::rows};
@@ -32,12 +35,16 @@ constexpr TileShape kSmallPrefetch = {.rows = 8, .vectors = 2, .prefetch = Ahead
 constexpr TileShape kTall = {.rows = 24, .vectors = 1};
 constexpr TileShape kSkinny = {.rows = 12, .vectors = 2, .prefetch = Ahead::strip, .terms = 32};
 constexpr TileShape kSkinnyTall = {.rows = 24, .vectors = 1, .prefetch = Ahead::strip, .terms = 32};
-constexpr Blocking k192 = {.mc = 448, .kc = 192, .nc = 4096};
+constexpr TileShape kSkinnyLong = {
+    .rows = 24, .vectors = 1, .prefetch = Ahead::strip, .terms = 256};
+constexpr TileShape kThree = {.rows = 8, .vectors = 3};
+constexpr StripBlocking kStrip256 = {.mc = 448, .kc = 256, .nc = 4096};
 constexpr Blocking k256 = {.mc = 336, .kc = 256, .nc = 4096};
 constexpr Blocking k384 = {.mc = 480, .kc = 384, .nc = 3072};
+constexpr Blocking k512 = {.mc = 224, .kc = 512, .nc = 2048};
 
 // Of bytes, in pairs.
-constexpr Blocking k512 = {.mc = 336, .kc = 512, .nc = 4096};
+constexpr Blocking kBytes512 = {.mc = 336, .kc = 512, .nc = 4096};
 
 constexpr KernelRow kRows[] = {
     {"tiny_avx512_14x2v",
@@ -87,7 +94,7 @@ constexpr KernelRow kRows[] = {
       .bf16 = packed<F32, 14, 2, k256, Bf16>,
       .f16 = packed<F32, 14, 2, k256, F16>},
      always_legal,
-     packed_priority},
+     packed_spare_priority},
     {"packed_avx512_14x2v_k384",
      "packed",
      {.f32 = packed<F32, 14, 2, k384>, .f64 = packed<F64, 14, 2, k384>},
@@ -98,14 +105,24 @@ constexpr KernelRow kRows[] = {
      {.f32 = packed<F32, 24, 1, k384>, .f64 = packed<F64, 24, 1, k384>},
      always_legal,
      packed_priority},
-    {"packed_avx512_14x2v_k192",
+    {"packed_avx512_14x2v_k512",
      "packed",
-     {.f32 = packed<F32, 14, 2, k192>, .f64 = packed<F64, 14, 2, k192>},
+     {.f32 = packed<F32, 14, 2, k512>, .f64 = packed<F64, 14, 2, k512>},
+     always_legal,
+     packed_spare_priority},
+    {"strip_avx512_14x2v",
+     "strip",
+     {.f32 = strip<Wide32, kWide, kStrip256>, .f64 = strip<Wide64, kWide, kStrip256>},
+     always_legal,
+     packed_priority},
+    {"strip_avx512_8x3v",
+     "strip",
+     {.f32 = strip<Three32, kThree, kStrip256>, .f64 = strip<Three64, kThree, kStrip256>},
      always_legal,
      packed_spare_priority},
     {"packed_dot_avx512_14x2v",
      "packed_dot",
-     {.int8 = packed_dot<BytePairDot, 14, 2, k512>},
+     {.int8 = packed_dot<BytePairDot, 14, 2, kBytes512>},
      always_legal,
      packed_dot_priority},
     {"split_k_avx512_14x2v",
@@ -115,6 +132,11 @@ constexpr KernelRow kRows[] = {
       .bf16 = split_k<F32, 14, 2, k256, Bf16>,
       .f16 = split_k<F32, 14, 2, k256, F16>},
      split_k_illegal,
+     split_k_priority},
+    {"split_k_avx512_14x2v_in_place",
+     "split_k",
+     {.f32 = split_k_in_place<Wide32, kWide>, .f64 = split_k_in_place<Wide64, kWide>},
+     split_k_in_place_illegal,
      split_k_priority},
     {"gemv_rows_avx512",
      "gemv_rows",
@@ -140,10 +162,15 @@ constexpr KernelRow kRows[] = {
      "skinny_cols",
      {.f32 = skinny_cols<Wide32, kSkinny>, .f64 = skinny_cols<Wide64, kSkinny>},
      skinny_cols_illegal,
-     skinny_priority},
+     skinny_spare_priority},
     {"skinny_cols_avx512_24x1v",
      "skinny_cols",
      {.f32 = skinny_cols<Tall32, kSkinnyTall>, .f64 = skinny_cols<Tall64, kSkinnyTall>},
+     skinny_cols_illegal,
+     skinny_priority},
+    {"skinny_cols_avx512_24x1v_k256",
+     "skinny_cols",
+     {.f32 = skinny_cols<Tall32, kSkinnyLong>, .f64 = skinny_cols<Tall64, kSkinnyLong>},
      skinny_cols_illegal,
      skinny_priority},
     {"outer_avx512",

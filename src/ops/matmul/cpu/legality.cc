@@ -54,12 +54,9 @@ const char* tile_illegal(const GemmArgs& args, int) {
   return "needs columns of rhs or rows of lhs that lie side by side";
 }
 
-const char* tiny_illegal(const GemmArgs& args, int threads) {
-  if (args.m > kMaxTiny || args.n > kMaxTiny || args.k > kMaxTiny) {
-    return "needs m, n and k <= 160";
-  }
-  if (tile_illegal(args, threads) == nullptr || args.k * args.n <= kMaxTinyCopy) return nullptr;
-  return "needs columns of rhs or rows of lhs that lie side by side, or k * n <= 4096";
+const char* tiny_illegal(const GemmArgs& args, int) {
+  if (args.m <= kMaxTiny && args.n <= kMaxTiny && args.k <= kMaxTiny) return nullptr;
+  return "needs m, n and k <= 160";
 }
 
 const char* split_k_illegal(const GemmArgs& args, int) {
@@ -67,6 +64,11 @@ const char* split_k_illegal(const GemmArgs& args, int) {
   constexpr std::int64_t kMostElements = 1 << 20;
   if (args.m <= kMostElements && args.n <= kMostElements / args.m) return nullptr;
   return "needs m * n <= 1048576: every thread keeps a partial result";
+}
+
+const char* split_k_in_place_illegal(const GemmArgs& args, int threads) {
+  if (const char* reason = split_k_illegal(args, threads)) return reason;
+  return tile_illegal(args, threads);
 }
 
 const char* outer_illegal(const GemmArgs& args, int) {

@@ -12,8 +12,6 @@ namespace rooftune {
 // some microseconds of one core, which is where sharing out begins to pay.
 inline constexpr std::int64_t kMaxSkinny = 32;
 inline constexpr std::int64_t kMaxTiny = 160;
-// Elements of an operand that a tiny product copies to the stack when it has no stride of 1.
-inline constexpr std::int64_t kMaxTinyCopy = 4096;
 
 const char* always_legal(const GemmArgs& args, int threads);
 const char* gemv_rows_illegal(const GemmArgs& args, int threads);
@@ -24,6 +22,7 @@ const char* skinny_cols_illegal(const GemmArgs& args, int threads);
 const char* tile_illegal(const GemmArgs& args, int threads);
 const char* tiny_illegal(const GemmArgs& args, int threads);
 const char* split_k_illegal(const GemmArgs& args, int threads);
+const char* split_k_in_place_illegal(const GemmArgs& args, int threads);
 const char* outer_illegal(const GemmArgs& args, int threads);
 
 }  // namespace rooftune

@@ -69,11 +69,16 @@ TEST(Legality, TilesNeedVectorsOfOneOperand) {
   EXPECT_NE(tile_illegal(product(9, 9, 9, "NT"), 1), nullptr);
 }
 
-TEST(Legality, TinyKernelsCopyLittle) {
+TEST(Legality, TinyKernelsTakeEveryLayout) {
   EXPECT_EQ(tiny_illegal(product(160, 160, 160, "NN"), 1), nullptr);
+  EXPECT_EQ(tiny_illegal(product(160, 160, 160, "NT"), 1), nullptr);
   EXPECT_STREQ(tiny_illegal(product(161, 1, 1, "NN"), 1), "needs m, n and k <= 160");
-  EXPECT_EQ(tiny_illegal(product(160, 64, 64, "NT"), 1), nullptr);
-  EXPECT_NE(tiny_illegal(product(160, 65, 64, "NT"), 1), nullptr);
+}
+
+TEST(Legality, StretchesInPlaceNeedSmallResultsAndVectors) {
+  EXPECT_EQ(split_k_in_place_illegal(product(64, 64, 9, "TN"), 1), nullptr);
+  EXPECT_NE(split_k_in_place_illegal(product(64, 64, 9, "NT"), 1), nullptr);
+  EXPECT_NE(split_k_in_place_illegal(product(1024, 1025, 9, "NN"), 1), nullptr);
 }
 
 TEST(Legality, PartialResultsAreBoundedWithoutOverflow) {

@@ -1,66 +1,39 @@
 // Copies parts of a matrix into panels: groups of a few rows (or columns), term after term, as the
-// packed register tile reads them.
+// register tiles read them.
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_PACK_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_PACK_H_
 
 #include "ops/elements.h"
+#include "ops/matmul/cpu/turn.h"
 
 namespace rooftune {
 namespace {
 
-// Rows with unit stride along the terms are turned in squares of 16 bytes a side: the widest
-// square that needs no more than two shuffles an output on every level.
-template <class T>
-struct Square;
-
-template <>
-struct Square<float> {
-  static constexpr Index kSide = 4;
-  typedef float Vector __attribute__((vector_size(16)));
-  typedef std::int32_t Lanes __attribute__((vector_size(16)));
-  static void turn(Vector (&v)[4]) {
-    const Vector ab_low = __builtin_shuffle(v[0], v[1], Lanes{0, 4, 1, 5});
-    const Vector ab_high = __builtin_shuffle(v[0], v[1], Lanes{2, 6, 3, 7});
-    const Vector cd_low = __builtin_shuffle(v[2], v[3], Lanes{0, 4, 1, 5});
-    const Vector cd_high = __builtin_shuffle(v[2], v[3], Lanes{2, 6, 3, 7});
-    v[0] = __builtin_shuffle(ab_low, cd_low, Lanes{0, 1, 4, 5});
-    v[1] = __builtin_shuffle(ab_low, cd_low, Lanes{2, 3, 6, 7});
-    v[2] = __builtin_shuffle(ab_high, cd_high, Lanes{0, 1, 4, 5});
-    v[3] = __builtin_shuffle(ab_high, cd_high, Lanes{2, 3, 6, 7});
-  }
-};
-
-template <>
-struct Square<double> {
-  static constexpr Index kSide = 2;
-  typedef double Vector __attribute__((vector_size(16)));
-  typedef std::int64_t Lanes __attribute__((vector_size(16)));
-  static void turn(Vector (&v)[2]) {
-    const Vector first = v[0];
-    v[0] = __builtin_shuffle(first, v[1], Lanes{0, 2});
-    v[1] = __builtin_shuffle(first, v[1], Lanes{1, 3});
-  }
-};
-
-// The same for rows whose terms lie side by side; `rows` is a multiple of the square's side.
-template <Index kPanel, class T>
-void turn_rows(const T* from, Index row, Index rows, Index terms, T* to) {
-  using Sq = Square<T>;
-  constexpr Index kSide = Sq::kSide;
-  for (Index r = 0; r < rows; r += kSide) {
-    const T* source = from + r * row;
-    T* target = to + r;
-    Index p = 0;
-    for (; p + kSide <= terms; p += kSide) {
-      typename Sq::Vector v[kSide];
-#pragma GCC unroll 4
-      for (Index i = 0; i < kSide; ++i) __builtin_memcpy(&v[i], source + i * row + p, 16);
-      Sq::turn(v);
-#pragma GCC unroll 4
-      for (Index i = 0; i < kSide; ++i) __builtin_memcpy(target + (p + i) * kPanel, &v[i], 16);
-    }
-    for (; p < terms; ++p) {
-      for (Index i = 0; i < kSide; ++i) target[p * kPanel + i] = load_one(source + i * row + p);
+// turn() of numbers that are widened on the way: stretches of a few rows are widened where terms
+// lie side by side, then turned.
+template <class S, class E>
+void turn_widened(const E* from, Index row, Index rows, Index terms, typename S::Element* to,
+                  Index pitch) {
+  using T = typename S::Element;
+  using From = Elements<S, E>;
+  constexpr Index kWidth = S::kWidth;
+  constexpr Index kRows = 4 * Square<T>::kSide;
+  constexpr Index kStretch = 128;
+  alignas(64) T wide[kRows][kStretch];
+  for (Index r = 0; r < rows; r += kRows) {
+    const Index here = lesser(kRows, rows - r);
+    for (Index p0 = 0; p0 < terms; p0 += kStretch) {
+      const Index count = lesser(kStretch, terms - p0);
+      for (Index i = 0; i < here; ++i) {
+        const E* source = from + (r + i) * row + p0;
+        Index p = 0;
+        for (; p + kWidth <= count; p += kWidth) S::store(wide[i] + p, From::load(source + p));
+        if (p < count) {
+          const auto mask = S::mask(count - p);
+          S::store(wide[i] + p, mask, From::load(source + p, mask));
+        }
+      }
+      turn<S>(&wide[0][0], kStretch, here, count, to + p0 * pitch + r, pitch);
     }
   }
 }
@@ -88,28 +61,11 @@ void pack_panel_widened(const E* from, Index row, Index step, Index rows, Index 
     }
     return;
   }
-  // A stretch of each row is widened where it lies side by side, then turned.
-  constexpr Index kStretch = 256;
-  T wide[4][kStretch];
-  Index r = 0;
   if (step == 1) {
-    for (; r + 4 <= rows; r += 4) {
-      for (Index p0 = 0; p0 < terms; p0 += kStretch) {
-        const Index count = lesser(kStretch, terms - p0);
-        for (Index i = 0; i < 4; ++i) {
-          const E* source = from + (r + i) * row + p0;
-          Index p = 0;
-          for (; p + kWidth <= count; p += kWidth) S::store(wide[i] + p, From::load(source + p));
-          if (p < count) {
-            const auto mask = S::mask(count - p);
-            S::store(wide[i] + p, mask, From::load(source + p, mask));
-          }
-        }
-        turn_rows<kPanel>(&wide[0][0], kStretch, 4, count, to + p0 * kPanel + r);
-      }
-    }
+    turn_widened<S>(from, row, rows, terms, to, kPanel);
+    return;
   }
-  for (; r < rows; ++r) {
+  for (Index r = 0; r < rows; ++r) {
     const E* source = from + r * row;
     for (Index p = 0; p < terms; ++p) to[p * kPanel + r] = to_sum(load_one(source + p * step));
   }
@@ -120,20 +76,29 @@ template <class S, Index kPanel>
 void pack_panel(const typename S::Element* from, Index row, Index step, Index rows, Index terms,
                 typename S::Element* to) {
   using T = typename S::Element;
-  if (rows < kPanel) {
-    for (Index p = 0; p < terms; ++p) {
-      for (Index r = rows; r < kPanel; ++r) to[p * kPanel + r] = T(0);
-    }
-  }
   if (row == 1) {
     if constexpr (kPanel % S::kWidth == 0) {
+      constexpr int kVectors = static_cast<int>(kPanel / S::kWidth);
       if (rows == kPanel) {
         for (Index p = 0; p < terms; ++p, from += step, to += kPanel) {
 #pragma GCC unroll 4
-          for (Index r = 0; r < kPanel; r += S::kWidth) S::store(to + r, S::load(from + r));
+          for (int v = 0; v < kVectors; ++v) {
+            S::store(to + v * S::kWidth, S::load(from + v * S::kWidth));
+          }
         }
         return;
       }
+      const Index whole = rows / S::kWidth;
+      const auto mask = S::mask(rows % S::kWidth);
+      for (Index p = 0; p < terms; ++p, from += step, to += kPanel) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          S::store(to + v * S::kWidth, v < whole    ? S::load(from + v * S::kWidth)
+                                       : v == whole ? S::load(from + v * S::kWidth, mask)
+                                                    : S::zero());
+        }
+      }
+      return;
     } else {
       if (rows == kPanel) {
         for (Index p = 0; p < terms; ++p, from += step, to += kPanel) {
@@ -142,19 +107,39 @@ void pack_panel(const typename S::Element* from, Index row, Index step, Index ro
         return;
       }
     }
-    for (Index p = 0; p < terms; ++p, from += step, to += kPanel) {
-      for (Index r = 0; r < rows; ++r) to[r] = load_one(from + r);
+  }
+  if (rows < kPanel) {
+    for (Index p = 0; p < terms; ++p) {
+      for (Index r = rows; r < kPanel; ++r) to[p * kPanel + r] = T(0);
     }
+  }
+  if (step == 1) {
+    turn<S>(from, row, rows, terms, to, kPanel);
     return;
   }
-  Index r = 0;
-  if (step == 1) {
-    r = rows / Square<T>::kSide * Square<T>::kSide;
-    turn_rows<kPanel>(from, row, r, terms, to);
-  }
-  for (; r < rows; ++r) {
+  for (Index r = 0; r < rows; ++r) {
     const T* source = from + r * row;
     for (Index p = 0; p < terms; ++p) to[p * kPanel + r] = load_one(source + p * step);
+  }
+}
+
+// The panels of `extent` rows, one after the other. Where rows lie side by side a few terms of all
+// panels are read before the next terms: long pieces instead of one of a panel's width at a time.
+template <class S, Index kPanel, class E>
+void pack_panels(const E* from, Index row, Index step, Index extent, Index terms,
+                 typename S::Element* to) {
+  const Index chunk = row == 1 ? 8 : terms;
+  for (Index p = 0; p < terms; p += chunk) {
+    for (Index j = 0; j < extent; j += kPanel) {
+      const E* source = from + j * row + p * step;
+      typename S::Element* target = to + j * terms + p * kPanel;
+      const Index rows = lesser(kPanel, extent - j), count = lesser(chunk, terms - p);
+      if constexpr (__is_same(E, typename S::Element)) {
+        pack_panel<S, kPanel>(source, row, step, rows, count, target);
+      } else {
+        pack_panel_widened<S, kPanel>(source, row, step, rows, count, target);
+      }
+    }
   }
 }
 

@@ -12,7 +12,10 @@
 //   kTerms                   panels hold multiples of so many terms, the rest zeros
 //   a_elements(terms), b_elements(terms)   of a panel, for the terms of one block
 //   pack_a, pack_b(product, first, count, terms, to)   `count` rows or columns from `first` on
+//   kPanelsTogether          panels that one call of pack_a or pack_b makes at most
 //   multiply(product, terms, a, b, c, c_row, alpha, beta)   c: a whole tile, columns side by side
+//   kExactEdges              whether there is multiply_edge(product, terms, rows, cols, a, ...) as
+//                            multiply(), for a tile of which only so much is there
 //   Scope                    an object that each task makes before it multiplies
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_PACKED_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_PACKED_H_
@@ -88,6 +91,18 @@ struct Packed {
     T beta;
   };
 
+  // A tile of sums; of those beyond `rows` and `cols` some may be made, where c has a whole tile.
+  static void tile(const Product<E, Out>& p, Index rows, Index cols, const A* a, const B* b, T* c,
+                   Index c_row, T alpha, T beta) {
+    if constexpr (M::kExactEdges) {
+      if (rows < kRows || cols < kCols) {
+        M::multiply_edge(p, p.k, rows, cols, a, b, c, c_row, alpha, beta);
+        return;
+      }
+    }
+    M::multiply(p, p.k, a, b, c, c_row, alpha, beta);
+  }
+
   // The tiles [i, i_end) x [j, j_end) of a block, counted in panels.
   static void multiply(const Block& block, Index i, Index i_end, Index j, Index j_end) {
     const Product<E, Out>& p = block.product;
@@ -101,8 +116,9 @@ struct Packed {
         const A* a = block.a + ip * block.a_step;
         Out* c = p.c + ip * kRows * p.c_row + jp * kCols * p.c_col;
         if constexpr (!kNarrow) {
-          if (rows == kRows && cols == kCols && p.c_col == 1) {
-            M::multiply(p, p.k, a, b, c, p.c_row, p.alpha, block.beta);
+          const bool fits = M::kExactEdges || (rows == kRows && cols == kCols);
+          if (fits && p.c_col == 1) {
+            tile(p, rows, cols, a, b, c, p.c_row, p.alpha, block.beta);
             continue;
           }
         }
@@ -110,12 +126,12 @@ struct Packed {
         Index pitch = kCols;
         if (kNarrow && block.sums != nullptr) {
           T* partial = block.sums + ip * kRows * block.sums_row + jp * kCols;
-          M::multiply(p, p.k, a, b, partial, block.sums_row, T(1), T(block.first ? 0 : 1));
+          tile(p, rows, cols, a, b, partial, block.sums_row, T(1), T(block.first ? 0 : 1));
           if (!block.last) continue;
           sums = partial;
           pitch = block.sums_row;
         } else {
-          M::multiply(p, p.k, a, b, buffer, kCols, T(1), T(0));
+          tile(p, rows, cols, a, b, buffer, kCols, T(1), T(0));
         }
         update_block<Simd<T>>(sums, pitch, rows, cols, p.alpha, kNarrow ? p.beta : block.beta, c,
                               p.c_row, p.c_col);
@@ -131,9 +147,10 @@ struct Packed {
         plan.apart ? reinterpret_cast<T*>(memory + plan.a_bytes + plan.b_bytes) : nullptr;
     const Index row_panels = ceil_div(p.m, kRows);
     const Index col_panels = ceil_div(p.n, kCols);
-    // Panels that one packing task takes: enough to outweigh handing the task out.
-    constexpr Index kAGroup = 4;
-    constexpr Index kBGroup = 2;
+    // Panels that one packing task takes: long pieces of rows, but some tasks for every thread.
+    const auto group_of = [&](Index panels) {
+      return greater(1, lesser(8, panels / (2 * Index{team.threads()})));
+    };
     const auto make = [&](Index nb, Index mb, Index p0, bool pack_b) {
       const Index j0 = part_begin(col_panels, plan.n_blocks, nb);
       const Index b_panels = part_begin(col_panels, plan.n_blocks, nb + 1) - j0;
@@ -146,19 +163,25 @@ struct Packed {
       const Block block = {
           product, packed_a,         packed_b, M::a_elements(terms), M::b_elements(terms),
           sums,    b_panels * kCols, p0 == 0,  p0 + terms == p.k,    block_beta(p, p0)};
-      const Index a_groups = ceil_div(a_panels, kAGroup);
-      const Index b_groups = pack_b ? ceil_div(b_panels, kBGroup) : 0;
+      const Index a_group = group_of(a_panels);
+      const Index b_group = group_of(b_panels);
+      const Index a_groups = ceil_div(a_panels, a_group);
+      const Index b_groups = pack_b ? ceil_div(b_panels, b_group) : 0;
       team.run(a_groups + b_groups, [&](Index task, int) {
         if (task < b_groups) {
-          for (Index j = task * kBGroup; j < lesser(b_panels, (task + 1) * kBGroup); ++j) {
-            M::pack_b(product, j * kCols, lesser(kCols, n - j * kCols), terms,
+          const Index end = lesser(b_panels, (task + 1) * b_group);
+          for (Index j = task * b_group; j < end; j += M::kPanelsTogether) {
+            const Index panels = lesser(M::kPanelsTogether, end - j);
+            M::pack_b(product, j * kCols, lesser(panels * kCols, n - j * kCols), terms,
                       packed_b + j * block.b_step);
           }
           return;
         }
         task -= b_groups;
-        for (Index i = task * kAGroup; i < lesser(a_panels, (task + 1) * kAGroup); ++i) {
-          M::pack_a(product, i * kRows, lesser(kRows, m - i * kRows), terms,
+        const Index end = lesser(a_panels, (task + 1) * a_group);
+        for (Index i = task * a_group; i < end; i += M::kPanelsTogether) {
+          const Index panels = lesser(M::kPanelsTogether, end - i);
+          M::pack_a(product, i * kRows, lesser(panels * kRows, m - i * kRows), terms,
                     packed_a + i * block.a_step);
         }
       });
@@ -187,13 +210,6 @@ struct Packed {
     }
   }
 };
-
-// C is written a vector at a time along its columns; a C that lies the other way is made as the
-// transposed product.
-template <class E, class Out>
-Product<E, Out> with_unit_output(const Product<E, Out>& p) {
-  return p.c_col != 1 && p.c_row == 1 ? transposed(p) : p;
-}
 
 template <class M, class Out>
 KernelOutcome run_packed(const GemmArgs& args, const Blocking& blocking, CpuContext& context) {
@@ -236,34 +252,30 @@ struct VectorMicro {
   static constexpr Index a_elements(Index terms) { return kRows * terms; }
   static constexpr Index b_elements(Index terms) { return kCols * terms; }
 
-  template <Index kPanel>
-  static void pack(const E* from, Index row, Index step, Index rows, Index terms, T* to) {
-    if constexpr (__is_same(E, T)) {
-      pack_panel<S, kPanel>(from, row, step, rows, terms, to);
-    } else {
-      pack_panel_widened<S, kPanel>(from, row, step, rows, terms, to);
-    }
-  }
+  static constexpr Index kPanelsTogether = 8;
   template <class Out>
   static void pack_a(const Product<E, Out>& p, Index first, Index count, Index terms, A* to) {
-    pack<kRows>(p.a + first * p.a_row, p.a_row, p.a_col, count, terms, to);
+    pack_panels<S, kRows>(p.a + first * p.a_row, p.a_row, p.a_col, count, terms, to);
   }
   template <class Out>
   static void pack_b(const Product<E, Out>& p, Index first, Index count, Index terms, B* to) {
-    pack<kCols>(p.b + first * p.b_col, p.b_col, p.b_row, count, terms, to);
+    pack_panels<S, kCols>(p.b + first * p.b_col, p.b_col, p.b_row, count, terms, to);
   }
   template <class Out>
   static void multiply(const Product<E, Out>&, Index terms, const A* a, const B* b, T* c,
                        Index c_row, T alpha, T beta) {
-    Tile<T> tile;
-    tile.k = terms;
-    tile.a = a;
-    tile.b = b;
-    tile.c = c;
-    tile.c_row = c_row;
-    tile.alpha = alpha;
-    tile.beta = beta;
-    tile_packed<S, kTileRows, kVectors>(tile);
+    tile_packed<S, kTileRows, kVectors>(
+        {terms, a, 1, kRows, b, kCols, c, c_row, alpha, beta, S::kWidth, 0});
+  }
+  // No sums are made for nothing.
+  static constexpr bool kExactEdges = true;
+  template <class Out>
+  static void multiply_edge(const Product<E, Out>&, Index terms, Index rows, Index cols, const A* a,
+                            const B* b, T* c, Index c_row, T alpha, T beta) {
+    const Index vectors = ceil_div(cols, S::kWidth);
+    const Index tail = cols - (vectors - 1) * S::kWidth;
+    TileTable<S, kTileRows, kVectors>::find(rows, vectors, tail != S::kWidth, false)(
+        {terms, a, 1, kRows, b, kCols, c, c_row, alpha, beta, tail, 0});
   }
 };
 

@@ -146,6 +146,8 @@ struct DotMicro {
   using A = Word;
   using B = Word;
   static constexpr Index kRows = kTileRows, kCols = kVectors * Dot::kLanes;
+  static constexpr Index kPanelsTogether = 1;
+  static constexpr bool kExactEdges = false;
   struct Scope {};
 
   static constexpr Index groups(Index terms) { return ceil_div(terms, Index{G::kGroup}); }
@@ -188,8 +190,6 @@ struct DotMicro {
     typename Dot::Vector sum[kRows][kVectors];
 #pragma GCC unroll 32
     for (int i = 0; i < kRows; ++i) {
-      prefetch(c + i * c_row);
-      prefetch(c + i * c_row + kCols - 1);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         if constexpr (Dot::kForms > 1) {
@@ -199,7 +199,9 @@ struct DotMicro {
         }
       }
     }
-    for (Index g = 0; g < count; ++g) {
+    FetchC<T, kRows, kCols> fetch_c(c, c_row, count);
+    for (Index g = count; g > 0; --g) {
+      fetch_c(g);
       decltype(Dot::load(b)) vb[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) vb[v] = Dot::load(b + v * kLanes);

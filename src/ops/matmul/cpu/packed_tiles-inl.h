@@ -31,6 +31,8 @@ struct TileMicro {
   static constexpr Index kColTiles = 4 / kRowTiles;
   static constexpr Index kRows = kRowTiles * kTileSide, kCols = kColTiles * kTileSide;
   static constexpr Index kTileWords = kTileSide * kTileSide;
+  static constexpr Index kPanelsTogether = 1;
+  static constexpr bool kExactEdges = false;
   using Scope = typename Unit::Scope;
 
   // Blocks of 16 groups of terms.

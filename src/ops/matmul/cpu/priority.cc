@@ -12,6 +12,10 @@ constexpr int kFirst = 3, kSecond = 2, kThird = 1, kLast = 0, kNever = -1;
 
 bool is_vector(const MatmulKey& key) { return key.m == 1 || key.n == 1; }
 
+bool is_half(const MatmulKey& key) {
+  return key.elem_lhs == DType::bf16 || key.elem_lhs == DType::f16;
+}
+
 // The key holds anchored sizes, which are up to 2.5 times the real ones: a technique with a limit
 // is left out only where no real size behind the key can be within it.
 bool may_be_within(std::int64_t anchored, std::int64_t limit) { return 2 * anchored < 5 * limit; }
@@ -49,6 +53,8 @@ int skinny_priority(const MatmulKey& key) {
   return is_vector(key) ? kThird : kFirst;
 }
 
+int skinny_spare_priority(const MatmulKey& key) { return std::min(kSecond, skinny_priority(key)); }
+
 int tile_priority(const MatmulKey& key) {
   if (is_vector(key)) return kThird;
   return key.scale != MatmulScale::large || has_short_side(key) ? kFirst : kThird;
@@ -67,7 +73,11 @@ int packed_priority(const MatmulKey& key) {
   return key.scale == MatmulScale::small || has_short_side(key) ? kSecond : kFirst;
 }
 
-int packed_spare_priority(const MatmulKey& key) { return std::min(kSecond, packed_priority(key)); }
+int packed_spare_priority(const MatmulKey& key) {
+  // Of 16 bits there is one shape only.
+  if (is_half(key)) return packed_priority(key);
+  return std::min(kSecond, packed_priority(key));
+}
 
 // Units that are several times as fast as the vector registers: packing pays early.
 int packed_dot_priority(const MatmulKey& key) { return is_vector(key) ? kThird : kFirst; }

@@ -12,11 +12,12 @@ int naive_priority(const MatmulKey& key);
 int gemv_priority(const MatmulKey& key);
 int gemv_split_k_priority(const MatmulKey& key);
 int skinny_priority(const MatmulKey& key);
+int skinny_spare_priority(const MatmulKey& key);
 int tile_priority(const MatmulKey& key);        // the shapes of tile that are best somewhere
 int tile_spare_priority(const MatmulKey& key);  // those that rarely are
 int packed_priority(const MatmulKey& key);
-int packed_spare_priority(const MatmulKey& key);
-int packed_dot_priority(const MatmulKey& key);  // blockings for other caches
+int packed_spare_priority(const MatmulKey& key);  // blockings for other caches
+int packed_dot_priority(const MatmulKey& key);
 int tiny_priority(const MatmulKey& key);
 int split_k_priority(const MatmulKey& key);
 int outer_priority(const MatmulKey& key);

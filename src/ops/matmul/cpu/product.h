@@ -41,7 +41,13 @@ struct Product {
 // way of a kernel that wants a unit stride.
 template <class E, class Out = Sum<E>>
 Product<E, Out> product_of(const GemmArgs& args, Index batch_index) {
-  const BatchOffsets at = batch_index == 0 ? BatchOffsets{} : batch_offsets(args, batch_index);
+  BatchOffsets at;
+  if (args.batch_rank == 1) {
+    at = {batch_index * args.a_batch[0], batch_index * args.b_batch[0],
+          batch_index * args.c_batch[0]};
+  } else if (batch_index != 0) {
+    at = batch_offsets(args, batch_index);
+  }
   Product<E, Out> p = {args.m,
                        args.n,
                        args.k,
@@ -80,6 +86,13 @@ Product<E, Out> with_unit_columns(const Product<E, Out>& p) {
   if (p.b_col != 1) return transposed(p);
   if ((p.c_col == 1) != (p.c_row == 1)) return p.c_col == 1 ? p : transposed(p);
   return p.n >= p.m ? p : transposed(p);
+}
+
+// C is written a vector at a time along its columns; a C that lies the other way is made as the
+// transposed product.
+template <class E, class Out>
+Product<E, Out> with_unit_output(const Product<E, Out>& p) {
+  return p.c_col != 1 && p.c_row == 1 ? transposed(p) : p;
 }
 
 // The part of a product with rows [i, i + m), columns [j, j + n) and terms [p, p + k).

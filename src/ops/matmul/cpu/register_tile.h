@@ -63,6 +63,29 @@ template <class S, int kRows, int kVectors, bool kMasked>
   }
 }
 
+// C is needed at the end of a tile only. Its rows are fetched one a term shortly before: all at
+// once they would keep A and B waiting, and much earlier they would be gone again.
+template <class T, int kRows, int kCols>
+struct FetchC {
+  static constexpr Index kAhead = 128;  // terms; a tile of fewer has its C in a near cache
+  const T* c;
+  Index row;
+  Index stop;
+
+  // Of a tile of `terms` terms, or steps of as many multiply-adds.
+  FetchC(const T* to, Index to_row, Index terms)
+      : c(to), row(to_row), stop(terms < kAhead ? terms : kAhead - kRows) {}
+
+  // `left` terms are to come.
+  [[gnu::always_inline]] void operator()(Index left) {
+    if (static_cast<std::uint64_t>(left - stop - 1) < std::uint64_t{kRows}) {
+      prefetch(c);
+      prefetch(c + kCols - 1);
+      c += row;
+    }
+  }
+};
+
 // Operands where they lie. Rows of A are addressed in groups of four from one pointer each, so
 // that 28 rows do not need 28 registers.
 template <class S, int kRows, int kVectors, bool kMasked, bool kPrefetch>
@@ -85,7 +108,9 @@ void tile_in_place(const Tile<typename S::Element>& t) {
   const T* a[kGroups];
 #pragma GCC unroll 8
   for (int g = 0; g < kGroups; ++g) a[g] = t.a + 4 * g * row;
+  FetchC<T, kRows, kVectors * S::kWidth> fetch_c(t.c, t.c_row, t.k);
   for (Index p = t.k; p > 0; --p) {
+    fetch_c(p);
     typename S::Vector vb[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
@@ -119,15 +144,14 @@ void tile_packed(const Tile<typename S::Element>& t) {
   typename S::Vector sum[kRows][kVectors];
 #pragma GCC unroll 32
   for (int i = 0; i < kRows; ++i) {
-    // C is needed at the end only: fetched while the sums are made.
-    prefetch(t.c + i * t.c_row);
-    prefetch(t.c + i * t.c_row + kVectors * S::kWidth - 1);
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sum[i][v] = S::zero();
   }
   const T* a = t.a;
   const T* b = t.b;
+  FetchC<T, kRows, kVectors * S::kWidth> fetch_c(t.c, t.c_row, t.k);
   for (Index p = t.k; p > 0; --p) {
+    fetch_c(p);
     typename S::Vector vb[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) vb[v] = S::load(b + v * S::kWidth);
@@ -166,24 +190,19 @@ struct TileTable {
       tile_column<S, kV, kMasked, kPrefetch>(std::make_integer_sequence<int, kRows>());
 
   static TileFn<T> find(Index rows, Index vectors, bool masked, bool prefetch) {
+    return find_up_to<kVectors>(rows, vectors, masked, prefetch);
+  }
+
+ private:
+  template <int kV>
+  static TileFn<T> find_up_to(Index rows, Index vectors, bool masked, bool prefetch) {
+    if constexpr (kV > 1) {
+      if (vectors < kV) return find_up_to<kV - 1>(rows, vectors, masked, prefetch);
+    }
     const Index r = rows - 1;
-    if constexpr (kVectors >= 3) {
-      if (vectors == 3) {
-        return masked     ? column<3, true, false>.fn[r]
-               : prefetch ? column<3, false, true>.fn[r]
-                          : column<3, false, false>.fn[r];
-      }
-    }
-    if constexpr (kVectors >= 2) {
-      if (vectors == 2) {
-        return masked     ? column<2, true, false>.fn[r]
-               : prefetch ? column<2, false, true>.fn[r]
-                          : column<2, false, false>.fn[r];
-      }
-    }
-    return masked     ? column<1, true, false>.fn[r]
-           : prefetch ? column<1, false, true>.fn[r]
-                      : column<1, false, false>.fn[r];
+    return masked     ? column<kV, true, false>.fn[r]
+           : prefetch ? column<kV, false, true>.fn[r]
+                      : column<kV, false, false>.fn[r];
   }
 };
 

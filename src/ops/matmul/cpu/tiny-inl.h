@@ -5,32 +5,62 @@
 
 #include "ops/matmul/cpu/in_place.h"
 #include "ops/matmul/cpu/legality.h"
+#include "ops/matmul/cpu/turn.h"
 
 namespace rooftune {
 namespace {
 
-// B with its columns side by side, where neither operand can be read a vector at a time.
-template <class Table>
-[[gnu::noinline]] void multiply_copy(Product<typename Table::T> p, const TileShape& shape) {
-  alignas(64) typename Table::T copy[kMaxTinyCopy];
-  for (Index q = 0; q < p.k; ++q) {
-    for (Index j = 0; j < p.n; ++j) {
-      copy[q * p.n + j] = load_one(p.b + q * p.b_row + j * p.b_col);
+// B has no columns side by side: a strip of it, a tile wide, is copied so that it has.
+template <class Table, TileShape kShape>
+[[gnu::noinline]] void multiply_copy(const Product<typename Table::T>& p) {
+  using T = typename Table::T;
+  using S = Simd<T>;
+  constexpr Index kCols = kShape.vectors * S::kWidth;
+  alignas(64) T strip[kCols * kMaxTiny];
+  for (Index j = 0; j < p.n; j += kCols) {
+    const Index cols = lesser(kCols, p.n - j);
+    auto part = part_of(p, 0, p.m, j, cols, 0, p.k);
+    if (p.b_row == 1) {
+      turn<S>(part.b, p.b_col, cols, p.k, strip, kCols);
+    } else {
+      for (Index c = 0; c < cols; ++c) {
+        for (Index q = 0; q < p.k; ++q) {
+          strip[q * kCols + c] = load_one(part.b + q * p.b_row + c * p.b_col);
+        }
+      }
     }
+    part.b = strip;
+    part.b_row = kCols;
+    part.b_col = 1;
+    multiply_in_place<Table>(part, kShape);
   }
-  p.b = copy;
-  p.b_row = p.n;
-  p.b_col = 1;
-  multiply_in_place<Table>(p, shape);
 }
 
-template <class Table>
-void multiply_tiny(const Product<typename Table::T>& whole, const TileShape& shape) {
+// The product is one tile.
+template <class Table, TileShape kShape>
+bool is_one_tile(const Product<typename Table::T>& p) {
+  constexpr Index kCols = kShape.vectors * Simd<typename Table::T>::kWidth;
+  return p.b_col == 1 && p.c_col == 1 && p.m <= kShape.rows && p.n <= kCols;
+}
+
+template <class Table, TileShape kShape>
+void multiply_tiny(const Product<typename Table::T>& whole) {
+  using T = typename Table::T;
+  constexpr Index kWidth = Simd<T>::kWidth;
+  if (is_one_tile<Table, kShape>(whole)) {
+    const Product<T>& p = whole;
+    const Index vectors = ceil_div(p.n, kWidth);
+    const Index tail = p.n - (vectors - 1) * kWidth;
+    const Tile<T> tile = {p.k, p.a,     p.a_row, p.a_col, p.b,  p.b_row,
+                          p.c, p.c_row, p.alpha, p.beta,  tail, 0};
+    Table::find(p.m, vectors, tail != kWidth, false)(tile);
+    return;
+  }
   const auto p = with_unit_columns(whole);
   if (p.b_col == 1) {
-    multiply_in_place<Table>(p, shape);
+    multiply_in_place<Table>(p, kShape);
   } else {
-    multiply_copy<Table>(p, shape);
+    multiply_copy<Table, kShape>(with_unit_output(whole));
   }
 }
 
@@ -39,19 +69,19 @@ KernelOutcome tiny(const void* raw, CpuContext& context) {
   using T = typename Table::T;
   const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
   if (args.batch == 1) {
-    multiply_tiny<Table>(product_of<T>(args, 0), kShape);
+    multiply_tiny<Table, kShape>(product_of<T>(args, 0));
     return KernelOutcome::done;
   }
   const Team team = team_for(work(args), context);
+  // As many for each thread as for the others.
+  const Index threads = team.threads();
+  const Index worth = static_cast<Index>(work(args) / kWorthThreads) + 1;
   const Index groups =
-      team.threads() == 1
-          ? 1
-          : lesser(args.batch, lesser(8 * Index{team.threads()},
-                                      static_cast<Index>(work(args) / kWorthThreads) + 1));
+      threads == 1 ? 1 : lesser(args.batch, lesser(8 * threads, round_up(worth, threads)));
   team.run(groups, [&](Index group, int) {
     const Index end = part_begin(args.batch, groups, group + 1);
     for (Index batch = part_begin(args.batch, groups, group); batch < end; ++batch) {
-      multiply_tiny<Table>(product_of<T>(args, batch), kShape);
+      multiply_tiny<Table, kShape>(product_of<T>(args, batch));
     }
   });
   return KernelOutcome::done;
