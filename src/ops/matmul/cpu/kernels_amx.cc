@@ -3,6 +3,7 @@
 
 #include "ops/matmul/cpu/packed_tiles-inl.h"
 #include "ops/matmul/cpu/row.h"
+#include "ops/matmul/cpu/split_k-inl.h"
 
 namespace rooftune {
 namespace {
@@ -34,6 +35,12 @@ constexpr KernelRow kRows[] = {
       .int8 = packed_tiles<TileUnit, ByteQuads, TileForm::flat, k1024>},
      always_legal,
      packed_dot_priority},
+    {"split_k_amx_32x32",
+     "split_k",
+     {.bf16 = split_k_on<TileMicro<TileUnit, Bf16Pairs, TileForm::square>, k1024>,
+      .int8 = split_k_on<TileMicro<TileUnit, ByteQuads, TileForm::square>, k2048>},
+     split_k_illegal,
+     split_k_priority},
     {"packed_tiles_amx_bf16x6_k512",
      "packed_tiles",
      {.f32 = packed_tiles<TileUnit, FloatParts<3>, TileForm::square, k512_parts>},

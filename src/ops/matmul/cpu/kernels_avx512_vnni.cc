@@ -3,6 +3,7 @@
 
 #include "ops/matmul/cpu/packed_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
+#include "ops/matmul/cpu/split_k-inl.h"
 
 namespace rooftune {
 namespace {
@@ -20,6 +21,11 @@ constexpr KernelRow kRows[] = {
      {.int8 = packed_dot<ByteQuadDot, 8, 3, k1024>},
      always_legal,
      packed_dot_priority},
+    {"split_k_avx512_vnni_14x2v",
+     "split_k",
+     {.int8 = split_k_on<DotMicro<ByteQuadDot, 14, 2>, k1024>},
+     split_k_illegal,
+     split_k_priority},
 };
 
 }  // namespace

@@ -81,6 +81,14 @@ KernelOutcome run_split_k(const GemmArgs& args, const Blocking& blocking, CpuCon
       });
 }
 
+// On the units of any Micro.
+template <class M, Blocking kBlocking>
+KernelOutcome split_k_on(const void* raw, CpuContext& context) {
+  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  return with_output_type<typename M::E>(
+      args, [&]<class Out>() { return run_split_k<M, Out>(args, kBlocking, context); });
+}
+
 template <class S, int kRows, int kVectors, Blocking kBlocking, class E = typename S::Element>
 KernelOutcome split_k(const void* raw, CpuContext& context) {
   const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
