@@ -32,7 +32,10 @@ struct MatrixLayout {
 std::string to_string(const MatrixLayout& layout);
 bool parse_key_field(std::string_view text, MatrixLayout& layout);
 
-enum class MatrixStorage : std::uint8_t { rows };  // plain rows; blocked and quantised join later
+enum class MatrixStorage : std::uint8_t {
+  rows,    // by strides
+  panels,  // packed by Session::pack_rhs
+};
 std::string_view to_string(MatrixStorage storage);
 
 enum class MatmulScale : std::uint8_t { small, medium, large };

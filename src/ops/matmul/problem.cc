@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/overlap.h"
+#include "ops/matmul/cpu/packed_rhs.h"
 
 namespace rooftune {
 namespace {
@@ -229,6 +230,20 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
     gemm.b_batch[index] = axis.b;
     gemm.c_batch[index] = axis.c;
   }
+  return {};
+}
+
+Status make_matmul_problem(const ConstView& lhs, const PackedRhs& rhs, const View& out,
+                           const MatmulOptions& options, MatmulProblem& problem) {
+  const std::array<std::int64_t, 2> extents = {rhs.k, rhs.n};
+  const auto layout = Layout::contiguous(extents);
+  if (!layout) return std::unexpected(layout.error());
+  // Memory that is the library's own overlaps nothing.
+  if (Status made = make_matmul_problem(lhs, {nullptr, rhs.dtype, *layout}, out, options, problem);
+      !made) {
+    return made;
+  }
+  problem.gemm.packed = &rhs;
   return {};
 }
 
