@@ -213,6 +213,7 @@ MatmulKey make_matmul_key(const MatmulProblem& problem, Level level, int threads
   key.elem_out = gemm.c_type;
   key.precision = gemm.precision;
   key.accumulate = gemm.beta != 0;
+  key.gram = gemm.gram;
   key.scale = scale_of(key.m, key.n, key.k);
   key.kind = kind_of(gemm.m, gemm.n, gemm.k);
   return key;
@@ -232,6 +233,7 @@ std::string short_text(const MatmulKey& key) {
   usual.storage_rhs = plain.storage_rhs;
   usual.precision = plain.precision;
   usual.accumulate = false;
+  usual.gram = false;
   std::vector<std::string> expected;
   detail::for_each_key_field(usual, [&](const std::string&, const auto& field) {
     expected.push_back(detail::key_field_text(field));

@@ -230,6 +230,8 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
     gemm.b_batch[index] = axis.b;
     gemm.c_batch[index] = axis.c;
   }
+  // Views without memory, which ask about keys and decisions, share none.
+  gemm.gram = gemm.a != nullptr && gemm.a == gemm.b && is_gram_shaped(gemm);
   return {};
 }
 
@@ -245,6 +247,11 @@ Status make_matmul_problem(const ConstView& lhs, const PackedRhs& rhs, const Vie
   }
   problem.gemm.packed = &rhs;
   return {};
+}
+
+bool is_gram_shaped(const GemmArgs& gemm) {
+  return gemm.m > 1 && gemm.m == gemm.n && gemm.k > 1 && gemm.a_type == gemm.b_type &&
+         gemm.a_row == gemm.b_col && gemm.a_col == gemm.b_row && gemm.a_batch == gemm.b_batch;
 }
 
 double matmul_ops(const GemmArgs& gemm) {

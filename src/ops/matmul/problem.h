@@ -33,6 +33,9 @@ struct PackedRhs;
 Status make_matmul_problem(const ConstView& lhs, const PackedRhs& rhs, const View& out,
                            const MatmulOptions& options, MatmulProblem& problem);
 
+// Whether the right operand lies as the left one does, transposed: in the same memory it is that.
+bool is_gram_shaped(const GemmArgs& gemm);
+
 // alpha or beta as kernels use it: rounded to the type of the sums, which for integers it is
 // already.
 inline double scalar_in(TypeFamily family, double value) {

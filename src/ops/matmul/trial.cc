@@ -142,6 +142,10 @@ class MatmulTrial final : public Trial<GemmArgs> {
     for (const auto& [range, operand, place, dtype, seed] :
          {std::tuple{&a, &args_.a, &a_, args_.a_type, 1u}, {&b, &args_.b, &b_, args_.b_type, 2u}}) {
       if (operand == &args_.b && args_.packed != nullptr) continue;
+      if (operand == &args_.b && args_.gram) {
+        args_.b = args_.a;
+        continue;
+      }
       auto made = make_place(*range, *operand, dtype);
       if (!made) return std::unexpected(made.error());
       *place = *std::move(made);

@@ -48,6 +48,8 @@ struct GemmArgs {
   std::array<std::int64_t, kMaxBatchAxes> a_batch{}, b_batch{}, c_batch{};
   // B in panels, the same for the whole batch: then b is null and its strides mean nothing.
   const PackedRhs* packed = nullptr;
+  // B is A transposed: the same memory, seen the other way in every batch.
+  bool gram = false;
 };
 
 }  // namespace rooftune

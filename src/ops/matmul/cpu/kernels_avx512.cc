@@ -5,6 +5,7 @@
 #include "ops/matmul/cpu/gemv_cols-inl.h"
 #include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/gram-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
 #include "ops/matmul/cpu/packed_dot-inl.h"
@@ -143,6 +144,11 @@ constexpr KernelRow kRows[] = {
      prepacked_priority,
      Precision::highest,
      RhsForm::panels},
+    {"gram_avx512_8x3v",
+     "gram",
+     {.f32 = gram<F32, 8, 3, 256>, .f64 = gram<F64, 8, 3, 256>},
+     needs_gram,
+     gram_priority},
     {"split_k_avx512_14x2v",
      "split_k",
      {.f32 = split_k<F32, 14, 2, k256>,

@@ -4,6 +4,7 @@
 #include "ops/matmul/cpu/gemv_cols-inl.h"
 #include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/gram-inl.h"
 #include "ops/matmul/cpu/naive-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
@@ -88,6 +89,11 @@ constexpr KernelRow kRows[] = {
      prepacked_priority,
      Precision::highest,
      RhsForm::panels},
+    {"gram_portable_4x2v",
+     "gram",
+     {.f32 = gram<F32, 4, 2, 256>, .f64 = gram<F64, 4, 2, 256>},
+     needs_gram,
+     gram_priority},
     {"split_k_portable_4x2v",
      "split_k",
      {.f32 = split_k<F32, 4, 2, k256>,

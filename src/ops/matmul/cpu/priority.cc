@@ -77,6 +77,8 @@ int prepacked_priority(const MatmulKey& key) {
   return key.storage_rhs == MatrixStorage::panels ? kFirst : kNever;
 }
 
+int gram_priority(const MatmulKey& key) { return key.gram ? kFirst : kNever; }
+
 int tiny_priority(const MatmulKey& key) { return may_be_tiny(key) ? kFirst : kNever; }
 
 int split_k_priority(const MatmulKey& key) {
