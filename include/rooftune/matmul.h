@@ -53,6 +53,10 @@ struct MatmulOptions {
   CallReport* report = nullptr;  // filled in when given
 };
 
+struct PackOptions {
+  Stream stream = {};  // the operand is read in its order
+};
+
 }  // namespace rooftune
 
 #endif  // ROOFTUNE_MATMUL_H_

@@ -19,6 +19,7 @@
 #include "rooftune/events.h"
 #include "rooftune/key.h"
 #include "rooftune/matmul.h"
+#include "rooftune/packed_matrix.h"
 #include "rooftune/reduce.h"
 #include "rooftune/session.h"
 #include "rooftune/settings.h"

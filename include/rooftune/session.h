@@ -13,6 +13,7 @@
 #include "rooftune/decision.h"
 #include "rooftune/error.h"
 #include "rooftune/matmul.h"
+#include "rooftune/packed_matrix.h"
 #include "rooftune/reduce.h"
 #include "rooftune/settings.h"
 #include "rooftune/tensor.h"
@@ -53,6 +54,20 @@ class Session : public TuneContext {
   // Errors: invalid_argument, shape_mismatch, overlap, unsupported, not_found and illegal (named
   // candidates), out_of_memory, no_candidate. On an error out may hold anything.
   Status matmul(const ConstView& lhs, const ConstView& rhs, const View& out,
+                const MatmulOptions& options = {});
+
+  // Packs a right operand [k, n], of any strides, for any number of products with it. Its memory is
+  // read before the call returns, and not after. Types: f32, f64, bf16, f16, i8, u8.
+  // Errors: shape_mismatch for another rank than 2; unsupported for other types; invalid_argument;
+  // out_of_memory.
+  Result<PackedMatrix> pack_rhs(const ConstView& rhs, const PackOptions& options = {});
+
+  // out = alpha * lhs x rhs + beta * out as above, with a right operand that was packed before: it
+  // is shared by the whole batch of lhs. The product has a key of its own (storage_rhs=Panels).
+  // A matrix that another session packed can be used where both have the same format.
+  // Errors: as above; unsupported for a format that this session does not read; invalid_argument
+  // for an empty PackedMatrix.
+  Status matmul(const ConstView& lhs, const PackedMatrix& rhs, const View& out,
                 const MatmulOptions& options = {});
 
   // out = sum of in over axes: see reduce.h. Errors as for matmul.

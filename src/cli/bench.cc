@@ -82,8 +82,8 @@ std::optional<double> mean(std::optional<double> before, std::optional<double> a
 
 class Bench {
  public:
-  Bench(Session& session, std::vector<Rival> rivals)
-      : session_(session), rivals_(std::move(rivals)) {}
+  Bench(Session& session, std::vector<Rival> rivals, bool prepacked)
+      : session_(session), rivals_(std::move(rivals)), prepacked_(prepacked) {}
 
   const std::vector<Rival>& rivals() const { return rivals_; }
 
@@ -109,6 +109,16 @@ class Bench {
         !made) {
       return refused(made.error());
     }
+    packed_.reset();
+    if (prepacked_) {
+      if (product.batch != 1) {
+        row.skipped = "unsupported: a packed operand is one matrix, not a batch";
+        return row;
+      }
+      auto packed = session_.pack_rhs(operands->views.rhs);
+      if (!packed) return refused(packed.error());
+      packed_ = *std::move(packed);
+    }
 
     CallReport report;
     options.report = &report;
@@ -125,7 +135,9 @@ class Bench {
 
  private:
   Status call(const ProductViews& views, const MatmulOptions& options) {
-    if (Status done = session_.matmul(views.lhs, views.rhs, views.out, options); !done) return done;
+    const Status done = packed_ ? session_.matmul(views.lhs, *packed_, views.out, options)
+                                : session_.matmul(views.lhs, views.rhs, views.out, options);
+    if (!done) return done;
     return session_.client().synchronize(Stream{});
   }
 
@@ -191,6 +203,8 @@ class Bench {
 
   Session& session_;
   std::vector<Rival> rivals_;
+  const bool prepacked_;
+  std::optional<PackedMatrix> packed_;  // the right operand of the product at hand
 };
 
 Json to_json(const Product& product, const Row& row, const std::vector<Rival>& rivals) {
@@ -325,8 +339,10 @@ Outcome<Exit> run_bench(const CommonOptions& common, const ListOptions& options)
   if (!options.rivals.empty() && session.client().name() != "cpu") {
     note("the libraries of --vs run on the processor, the products on " + session.client().name());
   }
-  Bench bench(session, load_rivals(options.rivals, session.settings(),
-                                   session.client().capabilities().threads));
+  Bench bench(
+      session,
+      load_rivals(options.rivals, session.settings(), session.client().capabilities().threads),
+      options.prepacked);
   catch_interrupts();
 
   const Table table = table_for(*list, bench.rivals());

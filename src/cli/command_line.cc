@@ -220,6 +220,9 @@ class CommandLine {
         "Example:\n  rooftune bench list.csv --vs openblas,blis,onednn",
         [this] { return run_bench(common_, list_); });
     add_list_options(sub);
+    sub->add_flag("--prepacked", list_.prepacked,
+                  "the right operands are packed before (Session::pack_rhs); those of the "
+                  "libraries are not");
     sub->add_option("--vs", list_.rivals, "libraries to compare with, with commas between them")
         ->delimiter(',')
         ->check(one_of(rival_names()));

@@ -41,6 +41,7 @@ struct ListOptions {
   std::string file;
   bool keep_going = false;
   std::vector<std::string> rivals;  // bench only
+  bool prepacked = false;           // bench only
 };
 
 struct WhyOptions {

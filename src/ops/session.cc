@@ -83,6 +83,7 @@ Session::Session(std::shared_ptr<Client> client, Settings settings, Folders fold
         describe_matmul(set);
         add_vendor_candidates(set, this->settings());
       });
+  operations_->panel_formats = panel_formats(this->client());
   operations_->sum = make.operator()<SumKey, SumArgs>("sum", &describe_sum);
 }
 

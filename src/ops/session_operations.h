@@ -4,6 +4,7 @@
 
 #include "ops/matmul/cpu/gemm_args.h"
 #include "ops/matmul/key.h"
+#include "ops/matmul/packed_matrix.h"
 #include "ops/reduce/key.h"
 #include "ops/reduce/sum_args.h"
 #include "rooftune/session.h"
@@ -15,6 +16,7 @@ namespace rooftune {
 struct Session::Operations {
   Tuner<MatmulKey, GemmArgs>* matmul = nullptr;
   Tuner<SumKey, SumArgs>* sum = nullptr;
+  PanelFormats panel_formats;
 };
 
 }  // namespace rooftune

@@ -123,7 +123,13 @@ bool parse_key_field(std::string_view text, MatrixLayout& layout) {
 }
 
 std::string_view to_string(MatrixStorage storage) {
-  return storage == MatrixStorage::rows ? "Rows" : "";
+  switch (storage) {
+    case MatrixStorage::rows:
+      return "Rows";
+    case MatrixStorage::panels:
+      return "Panels";
+  }
+  return "";
 }
 
 std::string_view to_string(MatmulScale scale) {
@@ -194,11 +200,20 @@ MatmulKey make_matmul_key(const MatmulProblem& problem, Level level, int threads
   key.rhs_pow2 = contiguous_pow2(rhs, key.layout_rhs, key.k, key.n);
   key.lhs_stride = stride_alignment(lhs, key.layout_lhs);
   key.rhs_stride = stride_alignment(rhs, key.layout_rhs);
+  if (gemm.packed != nullptr) {
+    // Panels lie as they do whatever the strides of the batch are.
+    key.storage_rhs = MatrixStorage::panels;
+    key.layout_rhs = {};
+    key.rhs_pow2 =
+        static_cast<std::uint8_t>(trailing_zeros(static_cast<std::uint64_t>(key.n), kMostPow2));
+    key.rhs_stride = kMostStride;
+  }
   key.elem_lhs = gemm.a_type;
   key.elem_rhs = gemm.b_type;
   key.elem_out = gemm.c_type;
   key.precision = gemm.precision;
   key.accumulate = gemm.beta != 0;
+  key.gram = gemm.gram;
   key.scale = scale_of(key.m, key.n, key.k);
   key.kind = kind_of(gemm.m, gemm.n, gemm.k);
   return key;
@@ -215,8 +230,10 @@ std::string short_text(const MatmulKey& key) {
   usual.batch = 1;
   usual.elem_lhs = usual.elem_rhs = usual.elem_out = DType::f32;
   usual.layout_lhs = usual.layout_out = plain.layout_lhs;
+  usual.storage_rhs = plain.storage_rhs;
   usual.precision = plain.precision;
   usual.accumulate = false;
+  usual.gram = false;
   std::vector<std::string> expected;
   detail::for_each_key_field(usual, [&](const std::string&, const auto& field) {
     expected.push_back(detail::key_field_text(field));

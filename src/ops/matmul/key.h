@@ -32,7 +32,10 @@ struct MatrixLayout {
 std::string to_string(const MatrixLayout& layout);
 bool parse_key_field(std::string_view text, MatrixLayout& layout);
 
-enum class MatrixStorage : std::uint8_t { rows };  // plain rows; blocked and quantised join later
+enum class MatrixStorage : std::uint8_t {
+  rows,    // by strides
+  panels,  // packed by Session::pack_rhs
+};
 std::string_view to_string(MatrixStorage storage);
 
 enum class MatmulScale : std::uint8_t { small, medium, large };
@@ -60,14 +63,15 @@ struct MatmulKey {
   MatrixLayout layout_lhs, layout_rhs, layout_out;
   Precision precision = Precision::highest;
   bool accumulate = false;                 // beta is not 0
+  bool gram = false;                       // rhs is lhs transposed, in the same memory
   MatmulScale scale = MatmulScale::small;  // from the anchored sizes
   MatmulKind kind = MatmulKind::general;   // from the real sizes
   // Keeps the struct free of padding, so that its bytes can be hashed and compared.
-  std::array<std::uint8_t, 6> reserved{};
+  std::array<std::uint8_t, 5> reserved{};
 
   ROOFTUNE_KEY(m, n, k, batch, lhs_pow2, lhs_stride, rhs_pow2, rhs_stride, elem_lhs, elem_rhs,
                elem_out, layout_lhs, layout_rhs, layout_out, storage_lhs, storage_rhs, precision,
-               accumulate, threads, scale, kind)
+               accumulate, gram, threads, scale, kind)
 };
 
 // The key of a product. The operands must have been checked (see matmul/problem.h); only shapes,

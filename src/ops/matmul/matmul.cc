@@ -1,5 +1,6 @@
 // Session::matmul and what belongs to it.
 #include <cstring>
+#include <optional>
 
 #include "ops/matmul/cpu/batch.h"
 #include "ops/matmul/cpu/candidates.h"
@@ -47,6 +48,49 @@ void scale_output(const GemmArgs& gemm) {
   }
 }
 
+// A checked product without elements, terms or factor, for which no kernel runs; nothing for any
+// other. `without_memory`: some operand has no pointer.
+std::optional<Status> trivial(Session& session, const GemmArgs& gemm, const void* out,
+                              bool without_memory, const MatmulOptions& options) {
+  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) [[unlikely]] {
+    if (options.report != nullptr) *options.report = {};
+    return Status{};
+  }
+  if (without_memory) [[unlikely]] {
+    if (gemm.k != 0 || out == nullptr) {
+      return fail(ErrorKind::invalid_argument, "an operand with elements has no memory (null)");
+    }
+  }
+  if (gemm.k == 0 || gemm.alpha == 0) [[unlikely]] {
+    if (Status ready = session.client().synchronize(options.stream); !ready) return ready;
+    scale_output(gemm);
+    if (options.report != nullptr) *options.report = {};
+    return Status{};
+  }
+  return std::nullopt;
+}
+
+using MatmulTuner = Tuner<MatmulKey, GemmArgs>;
+
+// Every strategy but autotune.
+Status run_untuned(Session& session, MatmulTuner& tuner, const MatmulProblem& problem,
+                   const MatmulOptions& options) {
+  const Client& client = session.client();
+  if (options.strategy == Strategy::untuned) {
+    const MatmulKey key =
+        make_matmul_key(problem, session.settings().autotune.level, client.capabilities().threads);
+    return tuner.untuned(key, problem.gemm, options.stream, options.report);
+  }
+  for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
+    if (row.name == options.candidate && !tuner.set().find(row.name)) {
+      return fail(ErrorKind::unsupported,
+                  "candidate " + std::string(row.name) + " needs instruction set " +
+                      std::string(to_string(row.isa)) + " on " + client.name());
+    }
+  }
+  return tuner.force(options.candidate, problem.gemm, options.stream, options.report);
+}
+
 }  // namespace
 
 Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& out,
@@ -61,44 +105,47 @@ Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& o
   if (Status made = make_matmul_problem(lhs, rhs, out, options, problem); !made) [[unlikely]] {
     return made;
   }
-  const GemmArgs& gemm = problem.gemm;
-  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) [[unlikely]] {
-    if (options.report != nullptr) *options.report = {};
-    return {};
+  const bool without_memory = lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr;
+  if (auto done = trivial(*this, problem.gemm, out.data, without_memory, options)) return *done;
+  if (options.strategy != Strategy::autotune) [[unlikely]] {
+    return run_untuned(*this, tuner, problem, options);
   }
-  if (lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr) [[unlikely]] {
-    if (gemm.k != 0 || out.data == nullptr) {
-      return fail(ErrorKind::invalid_argument, "an operand with elements has no memory (null)");
-    }
+  const MatmulKey key =
+      make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+  const std::uint64_t version = tuner.version();
+  if (const auto* entry = tuner.find(key)) {
+    memo.keep(id(), version, *entry, problem, lhs, rhs, out, options.precision);
   }
-  if (gemm.k == 0 || gemm.alpha == 0) [[unlikely]] {
-    if (Status ready = client().synchronize(options.stream); !ready) return ready;
-    scale_output(gemm);
-    if (options.report != nullptr) *options.report = {};
-    return {};
+  return tuner.execute(key, problem.gemm, options.stream, options.report);
+}
+
+Result<PackedMatrix> Session::pack_rhs(const ConstView& rhs, const PackOptions& options) {
+  return make_packed_matrix(client(), operations_->panel_formats, rhs, options.stream);
+}
+
+Status Session::matmul(const ConstView& lhs, const PackedMatrix& rhs, const View& out,
+                       const MatmulOptions& options) {
+  if (rhs.panels() == nullptr) {
+    return fail(ErrorKind::invalid_argument, "rhs is an empty PackedMatrix: see pack_rhs");
   }
-  if (options.strategy == Strategy::autotune) [[likely]] {
-    const MatmulKey key =
-        make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
-    const std::uint64_t version = tuner.version();
-    if (const auto* entry = tuner.find(key)) {
-      memo.keep(id(), version, *entry, problem, lhs, rhs, out, options.precision);
-    }
-    return tuner.execute(key, gemm, options.stream, options.report);
+  const PackedRhs& packed = rhs.panels()->rhs;
+  MatmulProblem problem;
+  if (Status made = make_matmul_problem(lhs, packed, out, options, problem); !made) return made;
+  const PanelFormat& ours =
+      operations_->panel_formats[static_cast<std::size_t>(problem.gemm.family)];
+  if (packed.format != ours) {
+    return fail(ErrorKind::unsupported, "rhs was packed as " + rhs.format() +
+                                            " by a session with other instruction sets; " +
+                                            "this one reads " + to_string(ours, packed.dtype) +
+                                            ": pack it with this one");
   }
-  if (options.strategy == Strategy::untuned) {
-    const MatmulKey key =
-        make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
-    return tuner.untuned(key, gemm, options.stream, options.report);
-  }
-  for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-    if (row.name == options.candidate && !tuner.set().find(row.name)) {
-      return fail(ErrorKind::unsupported,
-                  "candidate " + std::string(row.name) + " needs instruction set " +
-                      std::string(to_string(row.isa)) + " on " + client().name());
-    }
-  }
-  return tuner.force(options.candidate, gemm, options.stream, options.report);
+  const bool without_memory = lhs.data == nullptr || out.data == nullptr;
+  if (auto done = trivial(*this, problem.gemm, out.data, without_memory, options)) return *done;
+  auto& tuner = *operations_->matmul;
+  if (options.strategy != Strategy::autotune) return run_untuned(*this, tuner, problem, options);
+  const MatmulKey key =
+      make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);
+  return tuner.execute(key, problem.gemm, options.stream, options.report);
 }
 
 Result<std::optional<Decision>> Session::matmul_decision(const ConstView& lhs, const ConstView& rhs,

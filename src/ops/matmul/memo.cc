@@ -58,6 +58,8 @@ bool MatmulMemo::serves(std::uint64_t context, const MatmulTuner& tuner, const C
     return false;
   }
   if (lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr) return false;
+  // Whether both are one matrix decides what may run.
+  if (gram_shaped_ && (lhs.data == rhs.data) != args_.gram) return false;
   const auto apart = [&](const void* in, const Reach& reach) {
     const auto begin = reinterpret_cast<std::intptr_t>(in);
     const auto out_begin = reinterpret_cast<std::intptr_t>(out.data);
@@ -95,6 +97,7 @@ void MatmulMemo::keep(std::uint64_t context, std::uint64_t version,
   lhs_reach_ = reach_of(lhs);
   rhs_reach_ = reach_of(rhs);
   out_reach_ = reach_of(out);
+  gram_shaped_ = is_gram_shaped(problem.gemm);
   accumulate_ = problem.gemm.beta != 0;
   precision_ = precision;
 }

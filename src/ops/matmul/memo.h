@@ -52,6 +52,7 @@ class MatmulMemo {
   Layout lhs_, rhs_, out_;
   Reach lhs_reach_, rhs_reach_, out_reach_;
   bool accumulate_ = false;
+  bool gram_shaped_ = false;
   Precision precision_ = Precision::highest;
   bool running_ = false;  // a kernel has args_ in use: a nested call must not change them
 };

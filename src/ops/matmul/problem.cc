@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/overlap.h"
+#include "ops/matmul/cpu/packed_rhs.h"
 
 namespace rooftune {
 namespace {
@@ -229,7 +230,28 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
     gemm.b_batch[index] = axis.b;
     gemm.c_batch[index] = axis.c;
   }
+  // Views without memory, which ask about keys and decisions, share none.
+  gemm.gram = gemm.a != nullptr && gemm.a == gemm.b && is_gram_shaped(gemm);
   return {};
+}
+
+Status make_matmul_problem(const ConstView& lhs, const PackedRhs& rhs, const View& out,
+                           const MatmulOptions& options, MatmulProblem& problem) {
+  const std::array<std::int64_t, 2> extents = {rhs.k, rhs.n};
+  const auto layout = Layout::contiguous(extents);
+  if (!layout) return std::unexpected(layout.error());
+  // Memory that is the library's own overlaps nothing.
+  if (Status made = make_matmul_problem(lhs, {nullptr, rhs.dtype, *layout}, out, options, problem);
+      !made) {
+    return made;
+  }
+  problem.gemm.packed = &rhs;
+  return {};
+}
+
+bool is_gram_shaped(const GemmArgs& gemm) {
+  return gemm.m > 1 && gemm.m == gemm.n && gemm.k > 1 && gemm.a_type == gemm.b_type &&
+         gemm.a_row == gemm.b_col && gemm.a_col == gemm.b_row && gemm.a_batch == gemm.b_batch;
 }
 
 double matmul_ops(const GemmArgs& gemm) {

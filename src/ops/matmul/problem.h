@@ -28,6 +28,14 @@ std::optional<TypeFamily> type_family(DType lhs, DType rhs, DType out);
 Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const View& out,
                            const MatmulOptions& options, MatmulProblem& problem);
 
+// The same with a right operand that was packed before.
+struct PackedRhs;
+Status make_matmul_problem(const ConstView& lhs, const PackedRhs& rhs, const View& out,
+                           const MatmulOptions& options, MatmulProblem& problem);
+
+// Whether the right operand lies as the left one does, transposed: in the same memory it is that.
+bool is_gram_shaped(const GemmArgs& gemm);
+
 // alpha or beta as kernels use it: rounded to the type of the sums, which for integers it is
 // already.
 inline double scalar_in(TypeFamily family, double value) {

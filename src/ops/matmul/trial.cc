@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ops/matmul/cpu/batch.h"
+#include "ops/matmul/cpu/panels.h"
 #include "ops/matmul/verify.h"
 #include "rooftune/float16.h"
 
@@ -135,8 +136,16 @@ class MatmulTrial final : public Trial<GemmArgs> {
 
     const Range a = reach(args_, args_.m, args_.k, args_.a_row, args_.a_col, args_.a_batch);
     const Range b = reach(args_, args_.k, args_.n, args_.b_row, args_.b_col, args_.b_batch);
+    if (args_.packed != nullptr) {
+      if (Status made = make_random_panels(); !made) return made;
+    }
     for (const auto& [range, operand, place, dtype, seed] :
          {std::tuple{&a, &args_.a, &a_, args_.a_type, 1u}, {&b, &args_.b, &b_, args_.b_type, 2u}}) {
+      if (operand == &args_.b && args_.packed != nullptr) continue;
+      if (operand == &args_.b && args_.gram) {
+        args_.b = args_.a;
+        continue;
+      }
       auto made = make_place(*range, *operand, dtype);
       if (!made) return std::unexpected(made.error());
       *place = *std::move(made);
@@ -216,9 +225,40 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
   Status make_check() {
-    auto made = ProductCheck::make(args_);
+    GemmArgs seen = args_;
+    Place plain;
+    if (args_.packed != nullptr) {
+      auto made = make_place(plain_rhs(), nullptr, args_.b_type);
+      if (!made) return std::unexpected(made.error());
+      plain = *std::move(made);
+      unpack_columns(*args_.packed, 0, args_.n, plain.begin);
+      seen.packed = nullptr;
+      seen.b = plain.begin;
+      seen.b_row = args_.n;
+      seen.b_col = 1;
+    }
+    auto made = ProductCheck::make(seen);
     if (!made) return std::unexpected(made.error());
     check_ = *std::move(made);
+    return {};
+  }
+
+  Range plain_rhs() const { return {0, args_.k * args_.n}; }
+
+  // Random numbers in panels of the format that the packed operand has.
+  Status make_random_panels() {
+    auto plain = make_place(plain_rhs(), nullptr, args_.b_type);
+    if (!plain) return std::unexpected(plain.error());
+    fill_random(args_.b_type, plain->begin, plain->bytes, 2, args_.k);
+    random_panels_ = *args_.packed;
+    const std::int64_t panels =
+        (args_.n + random_panels_.format.columns - 1) / random_panels_.format.columns;
+    auto made = make_place({0, panels * random_panels_.panel_bytes}, nullptr, DType::u8);
+    if (!made) return std::unexpected(made.error());
+    b_ = *std::move(made);
+    pack_panels(random_panels_, {plain->begin, args_.n, 1}, 0, panels, b_.begin);
+    random_panels_.memory = b_.begin;
+    args_.packed = &random_panels_;
     return {};
   }
 
@@ -249,6 +289,7 @@ class MatmulTrial final : public Trial<GemmArgs> {
   const std::uint64_t most_bytes_;
   Range out_range_;
   Place out_, a_, b_;
+  PackedRhs random_panels_;
   bool random_operands_ = false;
   std::optional<ProductCheck> check_;
 };

@@ -26,7 +26,9 @@ void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings&
     set.add("vendor_" + rival->name,
             [rival](const GemmArgs& args, Stream) { return rival->run(args); })
         .version(rival->version)
-        .illegal_because([rival](const GemmArgs& args) { return rival->unsupported(args); })
+        .illegal_because([rival](const GemmArgs& args) {
+          return args.packed != nullptr ? "rhs is packed" : rival->unsupported(args);
+        })
         .group("vendor", kBesideTheBestOfOurs);
   }
 }

@@ -2,7 +2,28 @@
 
 #include <vector>
 
+#include "ops/matmul/cpu/panels.h"
+
 namespace rooftune {
+namespace {
+
+// A kernel that reads panels reads those of one format.
+const char* illegal_rhs(const CpuMatmulCandidate& row, const GemmArgs& args) {
+  if (row.rhs == RhsForm::either) return nullptr;
+  if (row.rhs == RhsForm::plain) return args.packed == nullptr ? nullptr : "rhs is packed";
+  if (args.packed == nullptr) return "rhs is not packed";
+  const auto format = panel_format(row.isa, args.family);
+  return format && *format == args.packed->format ? nullptr : "rhs is packed in another format";
+}
+
+}  // namespace
+
+const char* illegal_because(const CpuMatmulCandidate& row, const GemmArgs& args, int threads) {
+  if (row.kernels.of(args.family) == nullptr) return "has no kernel for this type";
+  if (row.gives > args.precision) return "is not as exact as the precision asked for";
+  if (const char* reason = illegal_rhs(row, args)) return reason;
+  return row.illegal_because != nullptr ? row.illegal_because(args, threads) : nullptr;
+}
 
 std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
   static const std::vector<CpuMatmulCandidate> all = [] {
@@ -25,7 +46,7 @@ std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
          }) {
       for (const KernelRow* row = rows.first; row != rows.last; ++row) {
         joined.push_back({row->name, row->source, isa, row->kernels, row->illegal_because,
-                          row->priority, row->gives});
+                          row->priority, row->gives, row->rhs});
       }
     }
     return joined;

@@ -28,7 +28,11 @@ struct CpuMatmulCandidate {
   int (*priority)(const MatmulKey& key);
 
   Precision gives;  // for f32: illegal where a policy asks for more
+  RhsForm rhs;
 };
+
+// Whether a row can run exactly this problem, everything considered: null, or a reason.
+const char* illegal_because(const CpuMatmulCandidate& row, const GemmArgs& args, int threads);
 
 // All rows of this build; the first is the fallback, accepts every problem and is portable.
 std::span<const CpuMatmulCandidate> cpu_matmul_candidates();

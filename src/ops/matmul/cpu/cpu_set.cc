@@ -64,14 +64,15 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     if (!usable(client, row.isa)) continue;
     const std::string version(kernel_source_hash("matmul", row.source));
     Kernels kernels;
-    std::uint8_t families = 0;  // bit by bit: what a test of legality reads at every call
+    std::uint8_t families = 0;  // bit by bit
     for (std::size_t family = 0; family < kernels.size(); ++family) {
       kernels[family] = compile_row(client, row, version, static_cast<TypeFamily>(family));
       if (kernels[family] != nullptr) families |= static_cast<std::uint8_t>(1u << family);
     }
-    const auto illegal = row.illegal_because;
+    const CpuMatmulCandidate* const table = &row;
     const auto priority = row.priority;
     const Precision gives = row.gives;
+    const RhsForm rhs = row.rhs;
     const bool narrower = best != Isa::neon;  // its vectors are those of the portable level
     // Levels beyond the widest vectors add instructions, and compete.
     const int below = std::max(0, vector_rank(best) - vector_rank(row.isa));
@@ -82,16 +83,14 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
             })
         .version(version)
         .illegal_because([=](const GemmArgs& args) -> const char* {
-          if ((families >> static_cast<int>(args.family) & 1) == 0) {
-            return "has no kernel for this type";
-          }
-          if (gives > args.precision) return "is not as exact as the precision asked for";
-          return illegal != nullptr ? illegal(args, threads) : nullptr;
+          return rooftune::illegal_because(*table, args, threads);
         })
         .group("cpu", [=](const MatmulKey& key) {
           const auto family = type_family(key.elem_lhs, key.elem_rhs, key.elem_out);
           if (!family || (families >> static_cast<int>(*family) & 1) == 0) return -1;
           if (gives > key.precision) return -1;
+          const bool panels = key.storage_rhs == MatrixStorage::panels;
+          if (rhs != RhsForm::either && panels != (rhs == RhsForm::panels)) return -1;
           const int inner = priority(key);
           // Other levels below are the last resort, and there to be forced.
           const bool competes = below == 0 || (below == 1 && narrower && is_narrow(key));

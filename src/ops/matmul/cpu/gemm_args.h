@@ -23,6 +23,8 @@ enum class TypeFamily : std::uint8_t {
 };
 inline constexpr int kTypeFamilies = 5;
 
+struct PackedRhs;  // packed_rhs.h
+
 // C[b](i,j) = alpha * sum_p A[b](i,p) * B[b](p,j) + beta * C[b](i,j).
 // m, n, k and batch are at least 1; alpha is not 0. beta == 0 means that C is not read.
 // Strides count elements and may be negative, or 0 for A and B. Pointers may be misaligned even
@@ -44,6 +46,10 @@ struct GemmArgs {
   int batch_rank = 0;
   std::array<std::int64_t, kMaxBatchAxes> batch_extent{};
   std::array<std::int64_t, kMaxBatchAxes> a_batch{}, b_batch{}, c_batch{};
+  // B in panels, the same for the whole batch: then b is null and its strides mean nothing.
+  const PackedRhs* packed = nullptr;
+  // B is A transposed: the same memory, seen the other way in every batch.
+  bool gram = false;
 };
 
 }  // namespace rooftune

@@ -2,6 +2,7 @@
 #define ROOFTUNE_KERNEL_ISA 2
 
 #include "ops/matmul/cpu/packed_tiles-inl.h"
+#include "ops/matmul/cpu/prepacked_tiles-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/split_k-inl.h"
 
@@ -15,6 +16,10 @@ constexpr Blocking k4096 = {.mc = 256, .kc = 4096, .nc = 2048};
 // A block of f32 has two or three times the parts.
 constexpr Blocking k512_parts = {.mc = 256, .kc = 512, .nc = 2048};
 constexpr Blocking k1024_parts = {.mc = 128, .kc = 1024, .nc = 2048};
+
+constexpr PanelBlocking kPanels512 = {.mc = 512, .kc = 512};
+constexpr PanelBlocking kPanels1024 = {.mc = 256, .kc = 1024};
+constexpr PanelBlocking kPanels2048 = {.mc = 256, .kc = 2048};
 
 constexpr KernelRow kRows[] = {
     {"packed_tiles_amx_32x32_k1024",
@@ -71,6 +76,22 @@ constexpr KernelRow kRows[] = {
      always_legal,
      packed_dot_priority,
      Precision::medium},
+    {"prepacked_tiles_amx_32x32_k512",
+     "prepacked_tiles",
+     {.bf16 = prepacked_tiles<TileUnit, Bf16Pairs, kPanels512>,
+      .int8 = prepacked_tiles<TileUnit, ByteQuads, kPanels1024>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_tiles_amx_32x32_k1024",
+     "prepacked_tiles",
+     {.bf16 = prepacked_tiles<TileUnit, Bf16Pairs, kPanels1024>,
+      .int8 = prepacked_tiles<TileUnit, ByteQuads, kPanels2048>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
 };
 
 }  // namespace

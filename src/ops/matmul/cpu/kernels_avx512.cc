@@ -5,9 +5,12 @@
 #include "ops/matmul/cpu/gemv_cols-inl.h"
 #include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/gram-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
 #include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/prepacked-inl.h"
+#include "ops/matmul/cpu/prepacked_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -45,6 +48,12 @@ constexpr Blocking k512 = {.mc = 224, .kc = 512, .nc = 2048};
 
 // Of bytes, in pairs.
 constexpr Blocking kBytes512 = {.mc = 336, .kc = 512, .nc = 4096};
+
+// The short one is for few rows: two tiles of them read a stretch of a panel.
+constexpr PanelBlocking kPanels128 = {.mc = 448, .kc = 128};
+constexpr PanelBlocking kPanels256 = {.mc = 336, .kc = 256};
+
+constexpr PanelBlocking kPanels512 = {.mc = 336, .kc = 512};
 
 constexpr KernelRow kRows[] = {
     {"tiny_avx512_14x2v",
@@ -125,6 +134,38 @@ constexpr KernelRow kRows[] = {
      {.int8 = packed_dot<BytePairDot, 14, 2, kBytes512>},
      always_legal,
      packed_dot_priority},
+    {"prepacked_avx512_14x2v_k128",
+     "prepacked",
+     {.f32 = prepacked<F32, 14, 2, kPanels128>,
+      .f64 = prepacked<F64, 14, 2, kPanels128>,
+      .bf16 = prepacked<F32, 14, 2, kPanels128, Bf16>,
+      .f16 = prepacked<F32, 14, 2, kPanels128, F16>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_avx512_14x2v_k256",
+     "prepacked",
+     {.f32 = prepacked<F32, 14, 2, kPanels256>,
+      .f64 = prepacked<F64, 14, 2, kPanels256>,
+      .bf16 = prepacked<F32, 14, 2, kPanels256, Bf16>,
+      .f16 = prepacked<F32, 14, 2, kPanels256, F16>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_dot_avx512_14x2v",
+     "prepacked_dot",
+     {.int8 = prepacked_dot<BytePairDot, 14, 2, kPanels512>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"gram_avx512_8x3v",
+     "gram",
+     {.f32 = gram<F32, 8, 3, 256>, .f64 = gram<F64, 8, 3, 256>},
+     needs_gram,
+     gram_priority},
     {"split_k_avx512_14x2v",
      "split_k",
      {.f32 = split_k<F32, 14, 2, k256>,

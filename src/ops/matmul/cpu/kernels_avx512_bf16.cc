@@ -3,6 +3,7 @@
 #define ROOFTUNE_KERNEL_ISA 2
 
 #include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/prepacked_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 
 namespace rooftune {
@@ -12,6 +13,10 @@ using Pairs = Bf16Dot<Bf16Pairs>;
 using FloatPairs = Bf16Dot<FloatParts<1>>;
 
 constexpr Blocking k512 = {.mc = 448, .kc = 512, .nc = 4096};
+
+// The short one is for few rows: two tiles of them read a stretch of a panel.
+constexpr PanelBlocking kPanels256 = {.mc = 448, .kc = 256};
+constexpr PanelBlocking kPanels512 = {.mc = 336, .kc = 512};
 
 constexpr KernelRow kRows[] = {
     {"packed_dot_avx512_bf16_14x2v",
@@ -24,6 +29,20 @@ constexpr KernelRow kRows[] = {
      {.bf16 = packed_dot<Pairs, 8, 3, k512>},
      always_legal,
      packed_dot_priority},
+    {"prepacked_dot_avx512_bf16_14x2v_k256",
+     "prepacked_dot",
+     {.bf16 = prepacked_dot<Pairs, 14, 2, kPanels256>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_dot_avx512_bf16_14x2v_k512",
+     "prepacked_dot",
+     {.bf16 = prepacked_dot<Pairs, 14, 2, kPanels512>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
     {"packed_dot_avx512_bf16_medium_14x2v",
      "packed_dot",
      {.f32 = packed_dot<FloatPairs, 14, 2, k512>},

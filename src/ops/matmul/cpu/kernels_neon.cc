@@ -4,9 +4,12 @@
 #include "ops/matmul/cpu/gemv_cols-inl.h"
 #include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/gram-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
 #include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/prepacked-inl.h"
+#include "ops/matmul/cpu/prepacked_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -34,6 +37,10 @@ constexpr Blocking k384 = {.mc = 168, .kc = 384, .nc = 3072};
 
 // Of bytes, in pairs.
 constexpr Blocking k512 = {.mc = 192, .kc = 512, .nc = 4080};
+
+constexpr PanelBlocking kPanels256 = {.mc = 192, .kc = 256};
+
+constexpr PanelBlocking kPanels512 = {.mc = 192, .kc = 512};
 
 constexpr KernelRow kRows[] = {
     {"tiny_neon_8x3v",
@@ -84,6 +91,28 @@ constexpr KernelRow kRows[] = {
      {.int8 = packed_dot<BytePairDot, 6, 3, k512>},
      always_legal,
      packed_dot_priority},
+    {"prepacked_neon_8x3v",
+     "prepacked",
+     {.f32 = prepacked<F32, 8, 3, kPanels256>,
+      .f64 = prepacked<F64, 8, 3, kPanels256>,
+      .bf16 = prepacked<F32, 8, 3, kPanels256, Bf16>,
+      .f16 = prepacked<F32, 8, 3, kPanels256, F16>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_dot_neon_4x2v",
+     "prepacked_dot",
+     {.int8 = prepacked_dot<BytePairDot, 4, 2, kPanels512>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"gram_neon_6x3v",
+     "gram",
+     {.f32 = gram<F32, 6, 3, 256>, .f64 = gram<F64, 6, 3, 256>},
+     needs_gram,
+     gram_priority},
     {"split_k_neon_8x3v",
      "split_k",
      {.f32 = split_k<F32, 8, 3, k256>,

@@ -4,10 +4,13 @@
 #include "ops/matmul/cpu/gemv_cols-inl.h"
 #include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/gemv_split_k-inl.h"
+#include "ops/matmul/cpu/gram-inl.h"
 #include "ops/matmul/cpu/naive-inl.h"
 #include "ops/matmul/cpu/outer-inl.h"
 #include "ops/matmul/cpu/packed-inl.h"
 #include "ops/matmul/cpu/packed_dot-inl.h"
+#include "ops/matmul/cpu/prepacked-inl.h"
+#include "ops/matmul/cpu/prepacked_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
 #include "ops/matmul/cpu/skinny_cols-inl.h"
 #include "ops/matmul/cpu/skinny_rows-inl.h"
@@ -30,6 +33,10 @@ constexpr Blocking k256 = {.mc = 128, .kc = 256, .nc = 4096};
 // Of bytes, in pairs.
 constexpr Blocking k512 = {.mc = 128, .kc = 512, .nc = 4096};
 
+constexpr PanelBlocking kPanels256 = {.mc = 128, .kc = 256};
+
+constexpr PanelBlocking kPanels512 = {.mc = 128, .kc = 512};
+
 constexpr KernelRow kRows[] = {
     {"naive_portable",
      "naive",
@@ -39,7 +46,9 @@ constexpr KernelRow kRows[] = {
       .f16 = naive<F16>,
       .int8 = naive<std::int8_t>},
      always_legal,
-     naive_priority},
+     naive_priority,
+     Precision::highest,
+     RhsForm::either},
     {"tiny_portable_4x2v",
      "tiny",
      {.f32 = tiny<T32, kLarge>, .f64 = tiny<T64, kLarge>},
@@ -63,6 +72,28 @@ constexpr KernelRow kRows[] = {
      {.int8 = packed_dot<BytePairDot, 4, 2, k512>},
      always_legal,
      packed_dot_priority},
+    {"prepacked_portable_4x2v",
+     "prepacked",
+     {.f32 = prepacked<F32, 4, 2, kPanels256>,
+      .f64 = prepacked<F64, 4, 2, kPanels256>,
+      .bf16 = prepacked<F32, 4, 2, kPanels256, Bf16>,
+      .f16 = prepacked<F32, 4, 2, kPanels256, F16>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"prepacked_dot_portable_4x2v",
+     "prepacked_dot",
+     {.int8 = prepacked_dot<BytePairDot, 4, 2, kPanels512>},
+     needs_packed_rhs,
+     prepacked_priority,
+     Precision::highest,
+     RhsForm::panels},
+    {"gram_portable_4x2v",
+     "gram",
+     {.f32 = gram<F32, 4, 2, 256>, .f64 = gram<F64, 4, 2, 256>},
+     needs_gram,
+     gram_priority},
     {"split_k_portable_4x2v",
      "split_k",
      {.f32 = split_k<F32, 4, 2, k256>,

@@ -28,8 +28,7 @@ const std::vector<CpuMatmulCandidate>& runnable() {
 
 // The kernel of a row for a product; null where the row does not take it.
 CpuKernelFn kernel_for(const CpuMatmulCandidate& row, const GemmArgs& args, int threads) {
-  if (row.gives > args.precision || row.illegal_because(args, threads) != nullptr) return nullptr;
-  return row.kernels.of(args.family);
+  return illegal_because(row, args, threads) == nullptr ? row.kernels.of(args.family) : nullptr;
 }
 
 using F32 = Types<float, float, float>;
@@ -359,7 +358,8 @@ TEST(KernelRows, EveryKernelFileHasARow) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
 #if !defined(__x86_64__)
-    if (name.starts_with("packed_tiles")) continue;  // AMX only
+    // AMX only.
+    if (name.starts_with("packed_tiles") || name.starts_with("prepacked_tiles")) continue;
 #endif
     if (name.ends_with("-inl.h")) files.insert(name.substr(0, name.size() - 6));
   }

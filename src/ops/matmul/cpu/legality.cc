@@ -14,6 +14,14 @@ constexpr const char* kNotVector = "needs m = 1 or n = 1";
 
 const char* always_legal(const GemmArgs&, int) { return nullptr; }
 
+const char* needs_packed_rhs(const GemmArgs& args, int) {
+  return args.packed != nullptr ? nullptr : "rhs is not packed";
+}
+
+const char* needs_gram(const GemmArgs& args, int) {
+  return args.gram ? nullptr : "rhs is not lhs transposed";
+}
+
 const char* gemv_rows_illegal(const GemmArgs& args, int) {
   if (!is_vector(args)) return kNotVector;
   if (args.n == 1 && unit(args.a_col, args.k)) return nullptr;

@@ -14,6 +14,8 @@ inline constexpr std::int64_t kMaxSkinny = 32;
 inline constexpr std::int64_t kMaxTiny = 160;
 
 const char* always_legal(const GemmArgs& args, int threads);
+const char* needs_packed_rhs(const GemmArgs& args, int threads);
+const char* needs_gram(const GemmArgs& args, int threads);
 const char* gemv_rows_illegal(const GemmArgs& args, int threads);
 const char* gemv_cols_illegal(const GemmArgs& args, int threads);
 const char* gemv_split_k_illegal(const GemmArgs& args, int threads);

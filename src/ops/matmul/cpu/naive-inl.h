@@ -3,6 +3,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_NAIVE_INL_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_NAIVE_INL_H_
 
+#include "ops/matmul/cpu/packed_rhs.h"
 #include "ops/matmul/cpu/product.h"
 
 namespace rooftune {
@@ -62,9 +63,38 @@ void naive_columns(const Product<E, Out>& p, Index i, Index j, Index cols) {
   }
 }
 
+// With a packed B a task takes a few columns, which it unpacks, and all rows.
+template <class E>
+KernelOutcome naive_packed(const GemmArgs& args, CpuContext& context) {
+  const Index parts = ceil_div(args.n, kNaiveColumns);
+  const Team team = team_for(work(args), context);
+  const Index each = args.k * kNaiveColumns;
+  E* const memory = reinterpret_cast<E*>(
+      context.scratch(static_cast<std::size_t>(each * team.threads()) * sizeof(E)));
+  if (memory == nullptr) return KernelOutcome::out_of_memory;
+  return with_output_type<E>(args, [&]<class Out>() {
+    team.run(parts, [&](Index task, int worker) {
+      const Index j = task * kNaiveColumns;
+      const Index cols = lesser(kNaiveColumns, args.n - j);
+      E* const b = memory + worker * each;
+      unpack_columns(*args.packed, j, cols, b);
+      for (Index batch = 0; batch < args.batch; ++batch) {
+        Product<E, Out> p = product_of<E, Out>(args, batch);
+        p.b = b;
+        p.b_row = cols;
+        p.b_col = 1;
+        p.c += j * p.c_col;
+        for (Index i = 0; i < args.m; ++i) naive_columns(p, i, 0, cols);
+      }
+    });
+    return KernelOutcome::done;
+  });
+}
+
 template <class E>
 KernelOutcome naive(const void* raw, CpuContext& context) {
   const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  if (args.packed != nullptr) return naive_packed<E>(args, context);
   const Index column_parts = ceil_div(args.n, kNaiveColumns);
   const Index parts = args.m * column_parts;
   return with_output_type<E>(args, [&]<class Out>() {

@@ -111,6 +111,7 @@ struct Bf16Dot {
   static Vector zero() { return _mm512_setzero_ps(); }
   static __m512i load(const void* p) { return _mm512_loadu_si512(p); }
   static void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
+  static Vector plus(Vector a, Vector b) { return _mm512_add_ps(a, b); }
   static __m512i broadcast(Word word) { return _mm512_set1_epi32(static_cast<int>(word)); }
   static int form(bool, bool) { return 0; }
   static Word flips(int) { return 0; }

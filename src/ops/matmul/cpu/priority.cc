@@ -82,6 +82,13 @@ int packed_spare_priority(const MatmulKey& key) {
 // Units that are several times as fast as the vector registers: packing pays early.
 int packed_dot_priority(const MatmulKey& key) { return is_vector(key) ? kThird : kFirst; }
 
+// Nothing else competes with the kernels that read panels.
+int prepacked_priority(const MatmulKey& key) {
+  return key.storage_rhs == MatrixStorage::panels ? kFirst : kNever;
+}
+
+int gram_priority(const MatmulKey& key) { return key.gram ? kFirst : kNever; }
+
 int tiny_priority(const MatmulKey& key) { return may_be_tiny(key) ? kFirst : kNever; }
 
 int split_k_priority(const MatmulKey& key) {

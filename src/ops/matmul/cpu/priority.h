@@ -18,6 +18,8 @@ int tile_spare_priority(const MatmulKey& key);  // those that rarely are
 int packed_priority(const MatmulKey& key);
 int packed_spare_priority(const MatmulKey& key);  // blockings for other caches
 int packed_dot_priority(const MatmulKey& key);
+int prepacked_priority(const MatmulKey& key);
+int gram_priority(const MatmulKey& key);
 int tiny_priority(const MatmulKey& key);
 int split_k_priority(const MatmulKey& key);
 int outer_priority(const MatmulKey& key);

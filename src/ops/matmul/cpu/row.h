@@ -19,6 +19,13 @@ struct KernelsByType {
   }
 };
 
+// How a kernel takes the right operand.
+enum class RhsForm : std::uint8_t {
+  plain,   // where it lies
+  panels,  // packed before, in the format of the row's level (panels.h)
+  either,
+};
+
 struct KernelRow {
   const char* name;    // technique_isa_tile; "2v" is two vectors of the level
   const char* source;  // the kernel's file without "-inl.h"
@@ -26,6 +33,7 @@ struct KernelRow {
   const char* (*illegal_because)(const GemmArgs& args, int threads);
   int (*priority)(const MatmulKey& key);
   Precision gives = Precision::highest;  // for f32; legal where no more is asked for
+  RhsForm rhs = RhsForm::plain;
 };
 
 struct KernelRows {

@@ -10,6 +10,8 @@
 
 #include "ops/matmul/cpu/kernel_testing.h"
 #include "ops/matmul/cpu/packed_tiles-inl.h"
+#include "ops/matmul/cpu/panels.h"
+#include "ops/matmul/cpu/prepacked_tiles-inl.h"
 #include "ops/matmul/verify.h"
 
 namespace rooftune::testing {
@@ -84,6 +86,27 @@ std::array<CpuKernelFn, 2> kernels() {
           packed_tiles<EmulatedUnit, G, TileForm::flat, kSmall>};
 }
 
+// The same with a right operand that was packed before, in memory of its own.
+template <class T, class G>
+void run_with_panels(const Case<T>& c, const Expected& expected, int threads) {
+  const PanelFormat format = panel_format(Isa::amx, c.args.family).value();
+  const std::int64_t bytes = panels_bytes(format, c.args.b_type, c.args.k, c.args.n).value();
+  const GuardedMemory memory(static_cast<std::size_t>(bytes));
+  PackedRhs rhs = packed_rhs(format, c.args.b_type, c.args.k, c.args.n);
+  std::byte* at = memory.place(static_cast<std::size_t>(bytes), true);
+  pack_panels(rhs, {c.args.b, c.args.b_row, c.args.b_col}, 0, bytes / rhs.panel_bytes, at);
+  rhs.memory = at;
+  GemmArgs args = c.args;
+  args.packed = &rhs;
+  args.b = nullptr;
+  std::memcpy(c.c_begin, c.c_before.data(), c.c_before.size());
+  ShuffledContext context(threads);
+  constexpr PanelBlocking kBlocking = {.mc = 64, .kc = 128};
+  const CpuKernelFn kernel = prepacked_tiles<EmulatedUnit, G, kBlocking>;
+  ASSERT_EQ(kernel(&args, context), KernelOutcome::done);
+  EXPECT_EQ(difference(c, expected, true), "") << c.text << " with panels";
+}
+
 template <class T, class G>
 void run_everything(unsigned seed) {
   Operands<T> operands;
@@ -107,6 +130,9 @@ void run_everything(unsigned seed) {
       ASSERT_EQ(kernel(&c.args, context), KernelOutcome::done);
       // Whole numbers of up to 4: every part but the first is zero, and all sums are exact.
       EXPECT_EQ(difference(c, expected, true), "") << c.text;
+    }
+    if constexpr (G::kParts == 1 && sizeof(typename T::A) < 4) {
+      if (c.args.batch == 1) run_with_panels<T, G>(c, expected, 1 + i % 3);
     }
   }
 }
