@@ -22,10 +22,10 @@ namespace {
 
 using Index = std::int64_t;
 
-inline Index lesser(Index a, Index b) { return a < b ? a : b; }
-inline Index greater(Index a, Index b) { return a > b ? a : b; }
-inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-inline Index round_up(Index a, Index b) { return ceil_div(a, b) * b; }
+constexpr Index lesser(Index a, Index b) { return a < b ? a : b; }
+constexpr Index greater(Index a, Index b) { return a > b ? a : b; }
+constexpr Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+constexpr Index round_up(Index a, Index b) { return ceil_div(a, b) * b; }
 
 // The first element of part `index` when `total` is cut into `parts` that differ by one at most.
 inline Index part_begin(Index total, Index parts, Index index) {

@@ -39,6 +39,7 @@ std::span<const CpuMatmulCandidate> cpu_matmul_candidates() {
                LevelRows{Isa::avx512_bf16, avx512_bf16_kernel_rows()},
                LevelRows{Isa::avx512_vnni, avx512_vnni_kernel_rows()},
                LevelRows{Isa::avx512, avx512_kernel_rows()},
+               LevelRows{Isa::avx512, avx512_half_kernel_rows()},
                LevelRows{Isa::avx2, avx2_kernel_rows()},
 #elif defined(__aarch64__)
                LevelRows{Isa::neon, neon_kernel_rows()},

@@ -8,12 +8,11 @@
 namespace rooftune {
 namespace {
 
-template <class S>
-KernelOutcome gemv_split_k(const void* raw, CpuContext& context) {
+template <class S, class E, class Out>
+KernelOutcome run_gemv_split_k(const GemmArgs& args, CpuContext& context) {
   using T = typename S::Element;
-  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
   const Team team = team_for(work(args), context);
-  const MatVec<T> first = mat_vec_of<T>(args, 0);
+  const MatVec<E, Out> first = mat_vec_of<E, Out>(args, 0);
   const bool by_rows = first.step == 1;
   // Depends on the number of threads alone, as the order of the additions does.
   const Index parts = lesser(first.terms, team.threads());
@@ -26,24 +25,33 @@ KernelOutcome gemv_split_k(const void* raw, CpuContext& context) {
   for (Index batch0 = 0; batch0 < args.batch; batch0 += group) {
     const Index batches = lesser(group, args.batch - batch0);
     team.run(batches * parts, [&](Index task, int) {
-      const MatVec<T> whole = mat_vec_of<T>(args, batch0 + task / parts);
+      const MatVec<E, Out> whole = mat_vec_of<E, Out>(args, batch0 + task / parts);
       const Index p = part_begin(whole.terms, parts, task % parts);
       const Index end = part_begin(whole.terms, parts, task % parts + 1);
-      MatVec<T> v = part_of(whole, 0, whole.rows, p, end - p);
-      v.y = memory + task * each;
-      v.y_step = 1;
-      v.alpha = T(1);
-      v.beta = T(0);
+      T* const sums = memory + task * each;
+      MatVec<E, T> v = {whole.rows,
+                        end - p,
+                        whole.m + p * whole.step,
+                        whole.row,
+                        whole.step,
+                        whole.x + p * whole.x_step,
+                        whole.x_step,
+                        sums,
+                        1,
+                        T(1),
+                        T(0),
+                        whole.m_unsigned,
+                        whole.x_unsigned};
       if (!by_rows) {
         mat_vec_by_columns<S>(v);
         return;
       }
-      v.x = unit_vector(v, v.y + v.rows);
+      v.x = unit_vector(v, reinterpret_cast<E*>(sums + v.rows));
       v.x_step = 1;
-      mat_vec_by_rows<S>(v);
+      mat_vec_by_rows<FmaDots<S, E>>(v);
     });
     for (Index batch = 0; batch < batches; ++batch) {
-      const MatVec<T> v = mat_vec_of<T>(args, batch0 + batch);
+      const MatVec<E, Out> v = mat_vec_of<E, Out>(args, batch0 + batch);
       const T* partial = memory + batch * parts * each;
       for (Index i = 0; i < v.rows; ++i) {
         double sum = 0;
@@ -53,6 +61,13 @@ KernelOutcome gemv_split_k(const void* raw, CpuContext& context) {
     }
   }
   return KernelOutcome::done;
+}
+
+template <class S, class E = typename S::Element>
+KernelOutcome gemv_split_k(const void* raw, CpuContext& context) {
+  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  return with_output_type<E>(
+      args, [&]<class Out>() { return run_gemv_split_k<S, E, Out>(args, context); });
 }
 
 }  // namespace

@@ -2,9 +2,13 @@
 // products of f32 where the policy asks for no more.
 #define ROOFTUNE_KERNEL_ISA 2
 
+#include "ops/matmul/cpu/gemv_rows-inl.h"
 #include "ops/matmul/cpu/packed_dot-inl.h"
 #include "ops/matmul/cpu/prepacked_dot-inl.h"
 #include "ops/matmul/cpu/row.h"
+#include "ops/matmul/cpu/skinny_dot-inl.h"
+#include "ops/matmul/cpu/skinny_rows-inl.h"
+#include "ops/matmul/cpu/split_k-inl.h"
 
 namespace rooftune {
 namespace {
@@ -43,6 +47,26 @@ constexpr KernelRow kRows[] = {
      prepacked_priority,
      Precision::highest,
      RhsForm::panels},
+    {"gemv_rows_avx512_bf16",
+     "gemv_rows",
+     {.bf16 = gemv_rows<Bf16Dots>},
+     gemv_rows_illegal,
+     gemv_priority},
+    {"skinny_rows_avx512_bf16_6x4v",
+     "skinny_rows",
+     {.bf16 = skinny_rows<Bf16Dots>},
+     skinny_rows_illegal,
+     skinny_priority},
+    {"skinny_dot_avx512_bf16",
+     "skinny_dot",
+     {.bf16 = skinny_dot<Pairs>},
+     skinny_cols_illegal,
+     skinny_priority},
+    {"split_k_avx512_bf16_14x2v",
+     "split_k",
+     {.bf16 = split_k_on<DotMicro<Pairs, 14, 2>, k512>},
+     split_k_illegal,
+     split_k_priority},
     {"packed_dot_avx512_bf16_medium_14x2v",
      "packed_dot",
      {.f32 = packed_dot<FloatPairs, 14, 2, k512>},

@@ -2,48 +2,50 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CPU_MAT_VEC_H_
 #define ROOFTUNE_OPS_MATMUL_CPU_MAT_VEC_H_
 
-#include "ops/matmul/cpu/product.h"
+#include "ops/matmul/cpu/dots.h"
 
 namespace rooftune {
 namespace {
 
 // y = alpha * M x + beta * y; M(i, p) is m + i * row + p * step.
-template <class T>
+template <class E, class Out>
 struct MatVec {
   Index rows, terms;
-  const T* m;
+  const E* m;
   Index row, step;
-  const T* x;
+  const E* x;
   Index x_step;
-  T* y;
+  Out* y;
   Index y_step;
-  T alpha, beta;
+  Sum<E> alpha, beta;
+  bool m_unsigned, x_unsigned;
 };
 
-template <class T>
-MatVec<T> mat_vec_of(const Product<T>& p) {
-  return {p.m, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row, p.c, p.c_row, p.alpha, p.beta};
+template <class E, class Out>
+MatVec<E, Out> mat_vec_of(const Product<E, Out>& p) {
+  return {p.m, p.k,     p.a,     p.a_row, p.a_col,      p.b,         p.b_row,
+          p.c, p.c_row, p.alpha, p.beta,  p.a_unsigned, p.b_unsigned};
 }
 
 // For m = 1 or n = 1. With both, either operand can be the matrix of one row: the one whose terms
 // lie side by side is taken.
-template <class T>
-MatVec<T> mat_vec_of(const GemmArgs& args, Index batch) {
-  const Product<T> p = product_of<T>(args, batch);
+template <class E, class Out>
+MatVec<E, Out> mat_vec_of(const GemmArgs& args, Index batch) {
+  const Product<E, Out> p = product_of<E, Out>(args, batch);
   const bool turn = p.n != 1 || (p.m == 1 && p.a_col != 1);
   return mat_vec_of(turn ? transposed(p) : p);
 }
 
 // The same, but with the rows side by side.
-template <class T>
-MatVec<T> mat_vec_by_unit_rows(const GemmArgs& args, Index batch) {
-  const Product<T> p = product_of<T>(args, batch);
+template <class E, class Out>
+MatVec<E, Out> mat_vec_by_unit_rows(const GemmArgs& args, Index batch) {
+  const Product<E, Out> p = product_of<E, Out>(args, batch);
   return mat_vec_of(p.n == 1 && p.a_row == 1 ? p : transposed(p));
 }
 
-template <class T>
-MatVec<T> part_of(const MatVec<T>& whole, Index i, Index rows, Index p, Index terms) {
-  MatVec<T> part = whole;
+template <class E, class Out>
+MatVec<E, Out> part_of(const MatVec<E, Out>& whole, Index i, Index rows, Index p, Index terms) {
+  MatVec<E, Out> part = whole;
   part.rows = rows;
   part.terms = terms;
   part.m += i * whole.row + p * whole.step;
@@ -52,100 +54,105 @@ MatVec<T> part_of(const MatVec<T>& whole, Index i, Index rows, Index p, Index te
   return part;
 }
 
-// Terms whose sum is made in the lanes of a few vectors before it is added to an f64 total.
+// Terms whose sum is made in the lanes of a few vectors before it is added to a total.
 inline constexpr Index kDotTerms = 16384;
 
 // Dot products of kRows rows with x; terms and x side by side.
-template <class S, int kRows>
-void dot_rows(const typename S::Element* m, Index row, const typename S::Element* x, Index terms,
-              double (&total)[kRows]) {
-  using V = typename S::Vector;
-  constexpr Index kWidth = S::kWidth;
+template <class D, int kRows>
+void dot_rows(const typename D::E* m, Index row, const typename D::X* x, Index terms,
+              typename D::Total (&total)[kRows]) {
+  using V = typename D::Vector;
+  constexpr Index kStep = D::kTerms;
   for (int r = 0; r < kRows; ++r) total[r] = 0;
   for (Index p0 = 0; p0 < terms; p0 += kDotTerms) {
     const Index end = lesser(terms, p0 + kDotTerms);
     V even[kRows], odd[kRows];
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) even[r] = odd[r] = S::zero();
+    for (int r = 0; r < kRows; ++r) even[r] = odd[r] = D::zero();
     Index p = p0;
-    for (; p + 2 * kWidth <= end; p += 2 * kWidth) {
-      const V x0 = S::load(x + p);
-      const V x1 = S::load(x + p + kWidth);
+    for (; p + 2 * kStep <= end; p += 2 * kStep) {
+      const auto x0 = D::load_x(x + p);
+      const auto x1 = D::load_x(x + p + kStep);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        even[r] = S::fma(S::load(m + r * row + p), x0, even[r]);
-        odd[r] = S::fma(S::load(m + r * row + p + kWidth), x1, odd[r]);
+        even[r] = D::add(even[r], D::load_a(m + r * row + p), x0);
+        odd[r] = D::add(odd[r], D::load_a(m + r * row + p + kStep), x1);
       }
     }
-    for (; p < end; p += kWidth) {
-      const auto mask = S::mask(lesser(end - p, kWidth));
-      const V x0 = S::load(x + p, mask);
+    for (; p < end; p += kStep) {
+      const Index count = lesser(end - p, kStep);
+      const auto x0 = D::load_x(x + p, count);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        even[r] = S::fma(S::load(m + r * row + p, mask), x0, even[r]);
+        even[r] = D::add(even[r], D::load_a(m + r * row + p, count), x0);
       }
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) total[r] += double{S::sum(S::add(even[r], odd[r]))};
+    for (int r = 0; r < kRows; ++r) total[r] += D::total(D::plus(even[r], odd[r]));
   }
 }
 
 // The dot form, for rows whose terms lie side by side (step 1) and an x that does (x_step 1).
-template <class S>
-void mat_vec_by_rows(const MatVec<typename S::Element>& v) {
-  using T = typename S::Element;
-  constexpr int kRows = 4;
-  Index i = 0;
-  for (; i + kRows <= v.rows; i += kRows) {
-    double total[kRows];
-    dot_rows<S, kRows>(v.m + i * v.row, v.row, v.x, v.terms, total);
-    for (int r = 0; r < kRows; ++r) {
-      update_one(v.y + (i + r) * v.y_step, v.alpha, v.beta, static_cast<T>(total[r]));
+template <class Dots, class Out>
+void mat_vec_by_rows(const MatVec<typename Dots::E, Out>& v) {
+  Dots::with_signs(v.m_unsigned, v.x_unsigned, [&]<class D>() {
+    constexpr int kRows = 4;
+    Index i = 0;
+    for (; i + kRows <= v.rows; i += kRows) {
+      typename D::Total total[kRows];
+      dot_rows<D, kRows>(v.m + i * v.row, v.row, v.x, v.terms, total);
+      for (int r = 0; r < kRows; ++r) {
+        update_one(v.y + (i + r) * v.y_step, v.alpha, v.beta, D::finish(total[r]));
+      }
     }
-  }
-  for (; i < v.rows; ++i) {
-    double total[1];
-    dot_rows<S, 1>(v.m + i * v.row, v.row, v.x, v.terms, total);
-    update_one(v.y + i * v.y_step, v.alpha, v.beta, static_cast<T>(total[0]));
-  }
+    for (; i < v.rows; ++i) {
+      typename D::Total total[1];
+      dot_rows<D, 1>(v.m + i * v.row, v.row, v.x, v.terms, total);
+      update_one(v.y + i * v.y_step, v.alpha, v.beta, D::finish(total[0]));
+    }
+  });
 }
 
 // sums[i] += sum over kTerms columns of M(i, p) x(p); rows side by side.
-template <class S, int kTerms>
-void add_columns(const MatVec<typename S::Element>& v, Index p, typename S::Element* sums) {
+template <class S, int kTerms, class E, class Out>
+void add_columns(const MatVec<E, Out>& v, Index p, typename S::Element* sums) {
   using V = typename S::Vector;
+  using From = Elements<S, E>;
   const auto* m = v.m + p * v.step;
   V x[kTerms];
 #pragma GCC unroll 8
-  for (int t = 0; t < kTerms; ++t) x[t] = S::broadcast(load_one(v.x + (p + t) * v.x_step));
+  for (int t = 0; t < kTerms; ++t) x[t] = From::broadcast(v.x + (p + t) * v.x_step);
   Index i = 0;
   for (; i + S::kWidth <= v.rows; i += S::kWidth) {
-    V sum = S::mul(S::load(m + i), x[0]);
+    V sum = S::mul(From::load(m + i), x[0]);
 #pragma GCC unroll 8
-    for (int t = 1; t < kTerms; ++t) sum = S::fma(S::load(m + t * v.step + i), x[t], sum);
+    for (int t = 1; t < kTerms; ++t) sum = S::fma(From::load(m + t * v.step + i), x[t], sum);
     S::store(sums + i, S::add(S::load(sums + i), sum));
   }
   if (i < v.rows) {
     const auto mask = S::mask(v.rows - i);
-    V sum = S::mul(S::load(m + i, mask), x[0]);
+    V sum = S::mul(From::load(m + i, mask), x[0]);
 #pragma GCC unroll 8
-    for (int t = 1; t < kTerms; ++t) sum = S::fma(S::load(m + t * v.step + i, mask), x[t], sum);
+    for (int t = 1; t < kTerms; ++t) {
+      sum = S::fma(From::load(m + t * v.step + i, mask), x[t], sum);
+    }
     S::store(sums + i, mask, S::add(S::load(sums + i, mask), sum));
   }
 }
 
 // The axpy form, for rows that lie side by side (row 1): columns are added to a block of y that
 // stays in the first-level cache, eight at a time, each as a stream of its own.
-template <class S>
-void mat_vec_by_columns(const MatVec<typename S::Element>& v) {
+template <class S, class E, class Out>
+void mat_vec_by_columns(const MatVec<E, Out>& v) {
   using T = typename S::Element;
   constexpr Index kRows = 2048;
-  constexpr Index kTerms = 1024;
+  // A narrower output must not take partial sums.
+  const Index most_terms = __is_same(Out, T) ? 1024 : v.terms;
   alignas(64) T sums[kRows];
   for (Index i = 0; i < v.rows; i += kRows) {
     const Index rows = lesser(kRows, v.rows - i);
-    for (Index p0 = 0; p0 < v.terms; p0 += kTerms) {
-      const MatVec<T> part = part_of(v, i, rows, p0, lesser(kTerms, v.terms - p0));
+    for (Index p0 = 0; p0 < v.terms; p0 += most_terms) {
+      const auto part = part_of(v, i, rows, p0, lesser(most_terms, v.terms - p0));
       for (Index r = 0; r < rows; ++r) sums[r] = T(0);
       Index p = 0;
       for (; p + 8 <= part.terms; p += 8) add_columns<S, 8>(part, p, sums);
@@ -163,8 +170,8 @@ void mat_vec_by_columns(const MatVec<typename S::Element>& v) {
 }
 
 // x side by side: itself, or a copy in `buffer`.
-template <class T>
-const T* unit_vector(const MatVec<T>& v, T* buffer) {
+template <class E, class Out>
+const E* unit_vector(const MatVec<E, Out>& v, E* buffer) {
   if (v.x_step == 1) return v.x;
   for (Index p = 0; p < v.terms; ++p) store_one(buffer + p, load_one(v.x + p * v.x_step));
   return buffer;

@@ -12,7 +12,7 @@ namespace {
 // A level's dot products, as Dot::add<form>(sum, a, b) of vectors of words. Members:
 //   G, T, Vector, kLanes
 //   zero, load(p), broadcast(word)
-//   store(p, v); write(p, v, alpha, beta)   *p = alpha * v + beta * *p
+//   load_sums(p), store(p, v); write(p, v, alpha, beta)   *p = alpha * v + beta * *p
 //   form(a_unsigned, b_unsigned)            kForms of them
 //   flips(form)                             what the words of A are exclusive-ored with
 //   correction(form)                        times the sum of a column of B: where the sums begin
@@ -25,6 +25,7 @@ struct IntegerVectors {
   static constexpr Index kLanes = 16;
   static Vector zero() { return _mm512_setzero_si512(); }
   static Vector load(const void* p) { return _mm512_loadu_si512(p); }
+  static Vector load_sums(const T* p) { return load(p); }
   static void store(void* p, Vector v) { _mm512_storeu_si512(p, v); }
   static Vector broadcast(Word word) { return _mm512_set1_epi32(static_cast<int>(word)); }
   static Vector plus(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
@@ -110,6 +111,7 @@ struct Bf16Dot {
   static constexpr int kForms = 1;
   static Vector zero() { return _mm512_setzero_ps(); }
   static __m512i load(const void* p) { return _mm512_loadu_si512(p); }
+  static Vector load_sums(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
   static Vector plus(Vector a, Vector b) { return _mm512_add_ps(a, b); }
   static __m512i broadcast(Word word) { return _mm512_set1_epi32(static_cast<int>(word)); }

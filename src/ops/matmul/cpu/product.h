@@ -23,11 +23,12 @@ inline std::int32_t scalar<std::int32_t>(double value) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
 }
 
-// E is the type of A and B, Out that of C; sums, alpha and beta have the type Sum<E>.
-template <class E, class Out = Sum<E>>
+// E is the type of A and B, Out that of C; sums, alpha and beta have the type Sum<E>. A copy of A
+// may have been widened to another type.
+template <class E, class Out = Sum<E>, class A = E>
 struct Product {
   Index m, n, k;
-  const E* a;
+  const A* a;
   Index a_row, a_col;
   const E* b;
   Index b_row, b_col;
@@ -96,10 +97,10 @@ Product<E, Out> with_unit_output(const Product<E, Out>& p) {
 }
 
 // The part of a product with rows [i, i + m), columns [j, j + n) and terms [p, p + k).
-template <class E, class Out>
-Product<E, Out> part_of(const Product<E, Out>& whole, Index i, Index m, Index j, Index n, Index p,
-                        Index k) {
-  Product<E, Out> part = whole;
+template <class E, class Out, class A>
+Product<E, Out, A> part_of(const Product<E, Out, A>& whole, Index i, Index m, Index j, Index n,
+                           Index p, Index k) {
+  Product<E, Out, A> part = whole;
   part.m = m;
   part.n = n;
   part.k = k;
@@ -131,8 +132,8 @@ inline KBlocks k_blocks(Index k, Index most) {
 }
 
 // The first block of a long sum applies beta; the others add to what the blocks before them wrote.
-template <class E, class Out>
-Sum<E> block_beta(const Product<E, Out>& product, Index first_term) {
+template <class E, class Out, class A>
+Sum<E> block_beta(const Product<E, Out, A>& product, Index first_term) {
   return first_term == 0 ? product.beta : Sum<E>(1);
 }
 

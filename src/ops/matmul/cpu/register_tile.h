@@ -10,12 +10,14 @@
 namespace rooftune {
 namespace {
 
-template <class T>
+// A has the type of the sums; B is widened to it as it is loaded.
+template <class E>
 struct Tile {
+  using T = Sum<E>;
   Index k;
   const T* a;
   Index a_row, a_col;
-  const T* b;  // unit stride along the columns
+  const E* b;  // unit stride along the columns
   Index b_row;
   T* c;  // unit stride along the columns
   Index c_row;
@@ -24,9 +26,9 @@ struct Tile {
   Index ahead;  // of b, in elements: what prefetching tiles fetch
 };
 
-template <class S, int kRows, int kVectors, bool kMasked>
+template <class S, int kRows, int kVectors, bool kMasked, class E>
 [[gnu::always_inline]] inline void write_tile(const typename S::Vector (&sum)[kRows][kVectors],
-                                              const Tile<typename S::Element>& t) {
+                                              const Tile<E>& t) {
   using T = typename S::Element;
   const auto mask = S::mask(kMasked ? t.tail : S::kWidth);
   const auto alpha = S::broadcast(t.alpha);
@@ -88,9 +90,10 @@ struct FetchC {
 
 // Operands where they lie. Rows of A are addressed in groups of four from one pointer each, so
 // that 28 rows do not need 28 registers.
-template <class S, int kRows, int kVectors, bool kMasked, bool kPrefetch>
-void tile_in_place(const Tile<typename S::Element>& t) {
+template <class S, class E, int kRows, int kVectors, bool kMasked, bool kPrefetch>
+void tile_in_place(const Tile<E>& t) {
   using T = typename S::Element;
+  using From = Elements<S, E>;
   constexpr int kGroups = (kRows + 3) / 4;
   typename S::Vector sum[kRows][kVectors];
 #pragma GCC unroll 32
@@ -104,7 +107,7 @@ void tile_in_place(const Tile<typename S::Element>& t) {
   const Index step = t.a_col;
   const Index b_row = t.b_row;
   [[maybe_unused]] const Index ahead = t.ahead;
-  const T* b = t.b;
+  const E* b = t.b;
   const T* a[kGroups];
 #pragma GCC unroll 8
   for (int g = 0; g < kGroups; ++g) a[g] = t.a + 4 * g * row;
@@ -114,8 +117,8 @@ void tile_in_place(const Tile<typename S::Element>& t) {
     typename S::Vector vb[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      vb[v] = kMasked && v == kVectors - 1 ? S::load(b + v * S::kWidth, mask)
-                                           : S::load(b + v * S::kWidth);
+      vb[v] = kMasked && v == kVectors - 1 ? From::load(b + v * S::kWidth, mask)
+                                           : From::load(b + v * S::kWidth);
       // Past the end of B this is a hint for an address that nothing reads.
       if constexpr (kPrefetch) prefetch(b + ahead + v * S::kWidth);
     }
@@ -167,35 +170,36 @@ void tile_packed(const Tile<typename S::Element>& t) {
   write_tile<S, kRows, kVectors, false>(sum, t);
 }
 
-template <class T>
-using TileFn = void (*)(const Tile<T>&);
+template <class E>
+using TileFn = void (*)(const Tile<E>&);
 
 // tile_in_place for 1 ... kRows rows: entry [r - 1] has r rows.
-template <class T, int kRows>
+template <class E, int kRows>
 struct TileColumn {
-  TileFn<T> fn[kRows];
+  TileFn<E> fn[kRows];
 };
-template <class S, int kVectors, bool kMasked, bool kPrefetch, int... kRow>
-constexpr TileColumn<typename S::Element, sizeof...(kRow)> tile_column(
-    std::integer_sequence<int, kRow...>) {
-  return {{&tile_in_place<S, kRow + 1, kVectors, kMasked, kPrefetch>...}};
+template <class S, class E, int kVectors, bool kMasked, bool kPrefetch, int... kRow>
+constexpr TileColumn<E, sizeof...(kRow)> tile_column(std::integer_sequence<int, kRow...>) {
+  return {{&tile_in_place<S, E, kRow + 1, kVectors, kMasked, kPrefetch>...}};
 }
 
 // Every tile up to kRows x kVectors, for tiles at the edges as well.
-template <class S, int kRows, int kVectors>
+template <class S, int kRows, int kVectors, class Element = typename S::Element>
 struct TileTable {
+  using E = Element;
   using T = typename S::Element;
+  using Wide = TileTable<S, kRows, kVectors>;  // of a B that has been widened
   template <int kV, bool kMasked, bool kPrefetch>
-  static constexpr TileColumn<T, kRows> column =
-      tile_column<S, kV, kMasked, kPrefetch>(std::make_integer_sequence<int, kRows>());
+  static constexpr TileColumn<E, kRows> column =
+      tile_column<S, E, kV, kMasked, kPrefetch>(std::make_integer_sequence<int, kRows>());
 
-  static TileFn<T> find(Index rows, Index vectors, bool masked, bool prefetch) {
+  static TileFn<E> find(Index rows, Index vectors, bool masked, bool prefetch) {
     return find_up_to<kVectors>(rows, vectors, masked, prefetch);
   }
 
  private:
   template <int kV>
-  static TileFn<T> find_up_to(Index rows, Index vectors, bool masked, bool prefetch) {
+  static TileFn<E> find_up_to(Index rows, Index vectors, bool masked, bool prefetch) {
     if constexpr (kV > 1) {
       if (vectors < kV) return find_up_to<kV - 1>(rows, vectors, masked, prefetch);
     }

@@ -45,6 +45,7 @@ KernelRows portable_kernel_rows();
 KernelRows neon_kernel_rows();
 KernelRows avx2_kernel_rows();
 KernelRows avx512_kernel_rows();
+KernelRows avx512_half_kernel_rows();
 KernelRows avx512_vnni_kernel_rows();
 KernelRows avx512_bf16_kernel_rows();
 KernelRows amx_kernel_rows();

@@ -64,12 +64,34 @@ void multiply_tiny(const Product<typename Table::T>& whole) {
   }
 }
 
-template <class Table, TileShape kShape>
-KernelOutcome tiny(const void* raw, CpuContext& context) {
+// The same for operands that are narrower than their sums.
+template <class Table, TileShape kShape, class Out>
+[[gnu::noinline]] void multiply_tiny_widened(const Product<typename Table::E, Out>& whole) {
   using T = typename Table::T;
-  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  using Widened = WidenedRows<Table>;
+  alignas(64) T rows[Widened::elements(kMaxTiny, kMaxTiny, kShape)];
+  const auto p = with_unit_columns(whole);
+  if (p.b_col == 1) {
+    Widened::multiply(p, kShape, p.m, rows);
+    return;
+  }
+  alignas(64) T strip[kShape.vectors * Simd<T>::kWidth * kMaxTiny];
+  const auto turned = with_unit_output(whole);
+  Widened::multiply(turned, kShape, turned.m, rows, strip);
+}
+
+template <class Table, TileShape kShape, class Out>
+KernelOutcome run_tiny(const GemmArgs& args, CpuContext& context) {
+  using E = typename Table::E;
+  const auto multiply = [&](Index batch) {
+    if constexpr (__is_same(E, typename Table::T)) {
+      multiply_tiny<Table, kShape>(product_of<E>(args, batch));
+    } else {
+      multiply_tiny_widened<Table, kShape>(product_of<E, Out>(args, batch));
+    }
+  };
   if (args.batch == 1) {
-    multiply_tiny<Table, kShape>(product_of<T>(args, 0));
+    multiply(0);
     return KernelOutcome::done;
   }
   const Team team = team_for(work(args), context);
@@ -81,10 +103,17 @@ KernelOutcome tiny(const void* raw, CpuContext& context) {
   team.run(groups, [&](Index group, int) {
     const Index end = part_begin(args.batch, groups, group + 1);
     for (Index batch = part_begin(args.batch, groups, group); batch < end; ++batch) {
-      multiply_tiny<Table, kShape>(product_of<T>(args, batch));
+      multiply(batch);
     }
   });
   return KernelOutcome::done;
+}
+
+template <class Table, TileShape kShape>
+KernelOutcome tiny(const void* raw, CpuContext& context) {
+  const GemmArgs& args = *static_cast<const GemmArgs*>(raw);
+  return with_output_type<typename Table::E>(
+      args, [&]<class Out>() { return run_tiny<Table, kShape, Out>(args, context); });
 }
 
 }  // namespace
