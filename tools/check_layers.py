@@ -48,6 +48,7 @@ PUBLIC = {
     # Plain structs with the arguments of a call.
     "matmul.h": "ops options",
     "reduce.h": "ops options",
+    "packed_matrix.h": "ops",
     "session.h": "ops",
     "rooftune.h": "ops",
 }

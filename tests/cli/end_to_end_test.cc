@@ -342,6 +342,18 @@ TEST_F(CommandLine, AProductTooLargeForTheMachineFailsAlone) {
   EXPECT_EQ(json[1]["state"], "tuned");
 }
 
+TEST_F(CommandLine, BenchPacksRightOperandsWhenAsked) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,300,200,f32,f32,NT,highest,a\n" +
+                                 "2,3,16,16,16,f32,f32,NN,highest,b\n");
+  const Ended ended = program_.run({"bench", "--json", "--prepacked", "list.csv"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  const auto json = json_of(ended);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_THAT(json[0]["winner"].get<std::string>(), HasSubstr("prepacked"));
+  EXPECT_EQ(json[0]["correct"], true);
+  EXPECT_THAT(json[1]["skipped"].get<std::string>(), HasSubstr("batch"));
+}
+
 TEST_F(CommandLine, BenchHasTheFieldsThatProgramsRead) {
   program_.write("list.csv",
                  std::string(kHeader) + "1,2,16,24,8,f32,f32,TN,highest,\"a \"\"b\"\"\"\n");

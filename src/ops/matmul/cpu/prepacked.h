@@ -33,6 +33,8 @@ inline constexpr Index kFewRows = 64;
 inline constexpr Index kMostPanels = 8;
 // Of A that are packed at a time: bounds the memory for tall products.
 inline constexpr Index kMostPackedElements = Index{1} << 22;
+// Of A that the calling thread packs alone: some ten microseconds.
+inline constexpr Index kFewElements = 65536;
 // Terms that one packing task takes: enough to outweigh handing the task out.
 inline constexpr Index kPackTerms = 1024;
 
@@ -152,7 +154,9 @@ struct Prepacked {
     for (Index block = 0; block < plan.m_blocks; ++block) {
       const Index t0 = part_begin(plan.tiles, plan.m_blocks, block);
       const Index tiles = part_begin(plan.tiles, plan.m_blocks, block + 1) - t0;
-      team.run(tiles * stretches, [&](Index task, int) {
+      // A few rows are copied sooner than other threads are woken.
+      const Team packers = plan.tiles * kRows * p.k <= kFewElements ? Team{} : team;
+      packers.run(tiles * stretches, [&](Index task, int) {
         const Index tile = task / stretches, term = task % stretches * kPackTerms;
         const Index i = tile_begin(p, plan, t0 + tile);
         const Index rows = tile_begin(p, plan, t0 + tile + 1) - i;
@@ -160,7 +164,7 @@ struct Prepacked {
                   packed_a + tile * a_step + M::a_offset(rows, term));
       });
       const Index row_parts = ceil_div(tiles, plan.part_tiles);
-      const Index wanted = team.threads() == 1 ? 1 : 8 * Index{team.threads()};
+      const Index wanted = team.threads() == 1 ? 1 : 16 * Index{team.threads()};
       const Index col_parts =
           lesser(panels, greater(ceil_div(panels, kMostPanels), ceil_div(wanted, row_parts)));
       team.run(row_parts * col_parts, [&](Index index, int worker) {
