@@ -14,6 +14,15 @@
 namespace rooftune {
 namespace {
 
+// Rows that come from memory arrive fastest as one stream, row after row, while what they meet
+// stays in the first-level cache; from a cache, several at a time share its loads.
+template <class E>
+bool row_after_row(Index rows, Index terms, Index columns) {
+  constexpr Index kFar = 256 * 1024, kNear = 16 * 1024;  // bytes; kFar in one task of several
+  const Index bytes = terms * static_cast<Index>(sizeof(E));
+  return rows * bytes >= kFar && columns * bytes <= kNear;
+}
+
 // Multiply-adds in the type of the sums, to which operands are widened as they are loaded.
 template <class S, class Element = typename S::Element, class Second = Element>
 struct FmaDots {

@@ -98,7 +98,8 @@ void mat_vec_by_rows(const MatVec<typename Dots::E, Out>& v) {
   Dots::with_signs(v.m_unsigned, v.x_unsigned, [&]<class D>() {
     constexpr int kRows = 4;
     Index i = 0;
-    for (; i + kRows <= v.rows; i += kRows) {
+    const Index together = row_after_row<typename D::E>(v.rows, v.terms, 1) ? 0 : v.rows;
+    for (; i + kRows <= together; i += kRows) {
       typename D::Total total[kRows];
       dot_rows<D, kRows>(v.m + i * v.row, v.row, v.x, v.terms, total);
       for (int r = 0; r < kRows; ++r) {

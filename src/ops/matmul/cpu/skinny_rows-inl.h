@@ -75,7 +75,10 @@ void skinny_row_block(const Product<typename D::E, Out>& p, const typename D::X*
   constexpr Index kTerms = 2048 / sizeof(typename D::X);
   constexpr Index kStretch = 16 * kTerms;
   constexpr int kCols = kSkinnyCols<D>;
-  typename D::Total total[kRows][kMaxSkinny] = {};
+  typename D::Total total[kRows][kMaxSkinny];
+  for (int r = 0; r < kRows; ++r) {
+    for (Index j = 0; j < p.n; ++j) total[r][j] = 0;
+  }
   LaneSums<D, kRows> lanes;
   for (Index begin = 0; begin < p.k; begin += kStretch) {
     const Index end = lesser(p.k, begin + kStretch);
@@ -87,6 +90,10 @@ void skinny_row_block(const Product<typename D::E, Out>& p, const typename D::X*
       Index j = 0;
       for (; j + kCols <= p.n; j += kCols) {
         dot_block<D, kRows, kCols>(p.a + p0, p.a_row, x + p0 + j * x_row, x_row, terms, j, lanes);
+      }
+      if (j + 2 <= p.n) {
+        dot_block<D, kRows, 2>(p.a + p0, p.a_row, x + p0 + j * x_row, x_row, terms, j, lanes);
+        j += 2;
       }
       for (; j < p.n; ++j) {
         dot_block<D, kRows, 1>(p.a + p0, p.a_row, x + p0 + j * x_row, x_row, terms, j, lanes);
@@ -154,7 +161,9 @@ KernelOutcome run_skinny_rows(const GemmArgs& args, CpuContext& context) {
       const Index end = lesser(p.m, part_begin(blocks, parts, task % parts + 1) * kRows);
       Dots::with_signs(p.a_unsigned, p.b_unsigned, [&]<class D>() {
         Index i = part_begin(blocks, parts, task % parts) * kRows;
-        for (; i + kRows <= end; i += kRows) {
+        // With more columns the sums take longer than the rows.
+        const bool alone = p.n <= 4 && row_after_row<E>(end - i, p.k, p.n);
+        for (; !alone && i + kRows <= end; i += kRows) {
           skinny_row_block<D, kRows>(part_of(p, i, kRows, 0, p.n, 0, p.k), x, x_row);
         }
         for (; i < end; ++i) skinny_row_block<D, 1>(part_of(p, i, 1, 0, p.n, 0, p.k), x, x_row);
