@@ -130,6 +130,13 @@ struct Elements<Simd<float>, Bf16> {
         _mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, bits), 16));
   }
   static __m256i narrow(V v) {
+#ifdef __AVX512BF16__
+    // Takes subnormal numbers for zero, as the dot products of this level do.
+    const __m256bh halves = _mm512_maskz_cvtneps_pbh(0xffff, v);
+    __m256i bits;
+    __builtin_memcpy(&bits, &halves, sizeof bits);
+    return bits;
+#else
     const __m512i word = _mm512_castps_si512(v);
     const __m512i odd =
         _mm512_and_epi32(_mm512_maskz_srli_epi32(0xffff, word, 16), _mm512_set1_epi32(1));
@@ -138,6 +145,7 @@ struct Elements<Simd<float>, Bf16> {
     const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     const __m512i rounded = _mm512_mask_mov_epi32(up, nan, quiet);
     return _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_maskz_srli_epi32(0xffff, rounded, 16));
+#endif
   }
   static V load(const Bf16* p) {
     return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));

@@ -70,7 +70,9 @@ int tile_spare_priority(const MatmulKey& key) {
 
 int packed_priority(const MatmulKey& key) {
   if (is_vector(key)) return kLast;
-  return key.scale == MatmulScale::small || has_short_side(key) ? kSecond : kFirst;
+  const bool others = key.scale == MatmulScale::small || may_be_skinny(key) ||
+                      (has_long_sum(key) && has_short_side(key));
+  return others ? kSecond : kFirst;
 }
 
 int packed_spare_priority(const MatmulKey& key) {

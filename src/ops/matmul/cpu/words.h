@@ -225,7 +225,7 @@ void pack_words(const typename G::E* from, Index row, Index step, Index rows, In
     return;
   }
   // Stretches of four rows, turned.
-  constexpr Index kStretch = 128;           // groups
+  constexpr Index kStretch = 128;  // groups
   alignas(64) Word words[4][kStretch];
   for (Index r = 0; r < kPanel; r += 4) {
     const Index width = lesser(4, kPanel - r);
