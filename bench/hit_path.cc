@@ -97,7 +97,7 @@ int run() {
     }
   };
   const auto direct = [&] {
-    for (int i = 0; i < kCalls; ++i) (*executor)->run(row->f32, &problem.gemm);
+    for (int i = 0; i < kCalls; ++i) (*executor)->run(row->kernels.f32, &problem.gemm);
   };
   std::vector<double> tuned_ns, direct_ns, overhead_ns;
   for (int round = 0; round < kRounds; ++round) {
