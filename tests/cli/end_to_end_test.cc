@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Asked{{"keys", "8", "--device", "cuda:0"}, 1, "not available"},
                     Asked{{"keys", "8", "--env", ".."}, 2, ".."},
                     Asked{{"keys", "8", "--settings", "nosuch.toml"}, 2, "nosuch.toml"},
-                    Asked{{"keys", "8", "--type", "bf16"}, 1, "bf16"},
+                    Asked{{"keys", "8", "--type", "f8e4m3"}, 1, "f8e4m3"},
                     Asked{{"tune", "nosuch.csv"}, 2, "nosuch.csv"},
                     Asked{{"bench", "nosuch.csv", "--vs", "blsi"}, 2, "did you mean \"blis\""},
                     Asked{{"why", "64", "--op", "matmull"}, 2, "did you mean \"matmul\""},
@@ -299,7 +299,7 @@ TEST_F(CommandLine, ABadLineStopsTheListBeforeAnythingRuns) {
 TEST_F(CommandLine, KeepGoingRunsTheOtherLines) {
   program_.write("list.csv", std::string(kHeader) + "2,1,64,6O,64,f32,f32,NN,highest,b\n" +
                                  "1,1,64,64,64,f32,f32,NN,highest,a\n" +
-                                 "3,1,64,64,64,bf16,bf16,NN,highest,c\n" +
+                                 "3,1,64,64,64,f8e4m3,f8e4m3,NN,highest,c\n" +
                                  "4,1,0,64,64,f32,f32,NN,highest,d\n");
   const std::vector<std::string> arguments = {"tune",   "--device",     "fake",
                                               "--json", "--keep-going", "list.csv"};
@@ -320,8 +320,8 @@ TEST_F(CommandLine, KeepGoingRunsTheOtherLines) {
 }
 
 TEST_F(CommandLine, SkippedProductsAreNoFailure) {
-  program_.write("list.csv", std::string(kHeader) + "3,1,8,8,8,bf16,bf16,NN,highest,c\n" +
-                                 "4,1,8,8,8,f32,f32,NN,high,d\n");
+  program_.write("list.csv", std::string(kHeader) + "3,1,8,8,8,f8e4m3,f8e4m3,NN,highest,c\n" +
+                                 "4,1,8,8,8,f32,f64,NN,highest,d\n");
   for (const char* command : {"tune", "bench"}) {
     const Ended ended = program_.run({command, "--device", "fake", "list.csv"});
     EXPECT_EQ(ended.exit, 0) << ended.err;

@@ -16,18 +16,22 @@ TEST_F(Fuser3963, EveryCandidateOnEveryRemainder) {
     options.strategy = Strategy::named;
     options.candidate = name;
     int ran = 0;
+    bool others = false;
     for (const std::int64_t m : {1, 3, 5, 7, 9, 13, 15, 23, 25, 29, 49}) {
       for (const std::int64_t n : {1, 3, 5, 9, 15, 17, 31, 33, 47, 49, 63, 65}) {
         for (const std::int64_t k : {1, 2, 5, 33}) {
           const DType dtype = (m + n + k) % 2 == 0 ? DType::f32 : DType::f64;
           const std::string wrong = run_product(*session, m, n, k, dtype, options);
-          if (wrong.find("cannot run this") != std::string::npos) continue;
+          if (wrong.find("cannot run this") != std::string::npos) {
+            others = others || is_for_other_products(wrong);
+            continue;
+          }
           ASSERT_EQ(wrong, "") << name;
           ++ran;
         }
       }
     }
-    EXPECT_GT(ran, 0) << name;
+    EXPECT_TRUE(ran > 0 || others) << name;
   }
 }
 

@@ -44,6 +44,15 @@ inline void set_value(void* base, std::int64_t offset, DType dtype, double value
                       : std::memcpy(place, &narrow, sizeof narrow);
 }
 
+// Whether a candidate refuses a plain product of f32 or f64 for good, whatever its sizes are.
+inline bool is_for_other_products(const std::string& refusal) {
+  for (const char* reason : {"has no kernel for this type", "is not as exact as the precision",
+                             "rhs is not packed", "rhs is not lhs transposed"}) {
+    if (refusal.find(reason) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // An operand in memory of its own, and a view of it; the functions give other views of the same
 // memory. Filled with whole numbers from -4 to 4, which any order of summing keeps exact.
 struct Operand {

@@ -37,15 +37,19 @@ TEST_F(NumPy16660, EveryCandidate) {
     options.strategy = Strategy::named;
     options.candidate = name;
     int ran = 0;
+    bool others = false;
     for (const auto& [m, n, k] : {std::array{50, 70, 60}, {1, 70, 60}, {50, 1, 60}, {50, 70, 1}}) {
       const std::string wrong = run_product(*session, Operand::make(DType::f32, {m, k}, 1, 1),
                                             Operand::make(DType::f32, {k, n}, 2, 3),
                                             Operand::make(DType::f32, {m, n}, 3, 5), options);
-      if (wrong.find("cannot run this") != std::string::npos) continue;
+      if (wrong.find("cannot run this") != std::string::npos) {
+        others = others || is_for_other_products(wrong);
+        continue;
+      }
       EXPECT_EQ(wrong, "") << name;
       ++ran;
     }
-    EXPECT_GT(ran, 0) << name;
+    EXPECT_TRUE(ran > 0 || others) << name;
   }
 }
 
