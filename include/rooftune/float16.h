@@ -25,7 +25,8 @@ struct BFloat16 {
     made.bits = bits;
     return made;
   }
-  // Exact.
+  // Exact, so that it may happen unasked.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
  private:
@@ -51,7 +52,8 @@ struct Float16 {
     made.bits = bits;
     return made;
   }
-  // Exact.
+  // Exact, so that it may happen unasked.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator float() const {
     const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
     const std::uint32_t exponent = bits >> 10 & 0x1f;

@@ -25,6 +25,8 @@ void pack_panel(const PackedRhs& rhs, const PlainRhs& from, std::int64_t panel, 
                 sizeof bits);
     Wide wide;
     if constexpr (kSigned) {
+      // A negative byte fills the upper half with ones.
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse)
       wide = static_cast<Wide>(static_cast<std::int8_t>(bits));
     } else {
       wide = bits;
