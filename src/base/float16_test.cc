@@ -14,7 +14,7 @@
 namespace rooftune {
 namespace {
 
-std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+[[maybe_unused]] std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 // What differs between the two formats.
