@@ -18,7 +18,7 @@ ISAS = ("portable", "neon", "avx2", "avx512")
 # What a row of the operation's table holds after name and source: right for every problem, tried
 # after all others until it says for which keys it is good.
 ROWS = {
-    "matmul": "{technique}<F32>, {technique}<F64>, always_legal, naive_priority",
+    "matmul": "{{.f32 = {technique}<F32>, .f64 = {technique}<F64>}}, always_legal, naive_priority",
     "reduce": "{technique}<F32>, {technique}<F64>, naive_illegal, naive_sum_priority",
 }
 
@@ -80,7 +80,7 @@ def add(root, op, technique, isa):
     kernel.write_text(text, encoding="utf-8")
     table.write_text(changed, encoding="utf-8")
     # Where lines break depends on the length of the name.
-    subprocess.run(["clang-format-14", "-i", kernel], check=True)
+    subprocess.run(["clang-format-14", "-i", kernel, table], check=True)
     return kernel, table
 
 

@@ -16,7 +16,8 @@ bool right(Index m, Index n, Index k, int layouts, double alpha, double beta) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i * 7 % 11) - T(5);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 5 % 9) - T(4);
   GemmArgs args;
-  args.dtype = dtype_of<T>;
+  args.family = sizeof(T) == 4 ? TypeFamily::f32 : TypeFamily::f64;
+  args.a_type = args.b_type = args.c_type = dtype_of<T>;
   args.m = m, args.n = n, args.k = k;
   args.a = a.data(), args.b = b.data(), args.c = c.data();
   args.a_row = layouts & 1 ? 1 : k, args.a_col = layouts & 1 ? m : 1;
