@@ -104,13 +104,9 @@ class Race {
 std::vector<Contender> legal_contenders(const CpuClient& client, const GemmArgs& gemm) {
   std::vector<Contender> contenders;
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-    const CpuKernelFn kernel = row.kernels.of(gemm.family);
-    if (kernel == nullptr || !client.isa_report().has_level(row.isa)) continue;
-    if (row.illegal_because != nullptr &&
-        row.illegal_because(gemm, client.capabilities().threads) != nullptr) {
-      continue;
-    }
-    contenders.push_back({.row = &row, .kernel = kernel});
+    if (!client.isa_report().has_level(row.isa)) continue;
+    if (illegal_because(row, gemm, client.capabilities().threads) != nullptr) continue;
+    contenders.push_back({.row = &row, .kernel = row.kernels.of(gemm.family)});
   }
   return contenders;
 }
