@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_OPS_SESSION_OPERATIONS_H_
 #define ROOFTUNE_OPS_SESSION_OPERATIONS_H_
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "ops/matmul/key.h"
 #include "ops/matmul/packed_matrix.h"
 #include "ops/reduce/key.h"

@@ -70,6 +70,16 @@ std::optional<Status> trivial(Session& session, const GemmArgs& gemm, const void
   return std::nullopt;
 }
 
+// Types that the device has no arithmetic for.
+Status check_types(const Client& client, const GemmArgs& gemm) {
+  for (const DType type : {gemm.a_type, gemm.b_type}) {
+    if (gemm.family != TypeFamily::f8 || client.capabilities().supports(type)) continue;
+    return fail(ErrorKind::unsupported,
+                client.name() + " has no products of " + std::string(to_string(type)));
+  }
+  return {};
+}
+
 using MatmulTuner = Tuner<MatmulKey, GemmArgs>;
 
 // Every strategy but autotune.
@@ -105,6 +115,8 @@ Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& o
   if (Status made = make_matmul_problem(lhs, rhs, out, options, problem); !made) [[unlikely]] {
     return made;
   }
+  if (Status known = check_types(client(), problem.gemm); !known) [[unlikely]]
+    return known;
   const bool without_memory = lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr;
   if (auto done = trivial(*this, problem.gemm, out.data, without_memory, options)) return *done;
   if (options.strategy != Strategy::autotune) [[unlikely]] {

@@ -14,6 +14,7 @@ Work matmul_work(const GemmArgs& args, const Capabilities& machine) {
       break;
     case TypeFamily::bf16:
     case TypeFamily::int8:
+    case TypeFamily::f8:
       work.matrix_units = tiles;
       break;
     case TypeFamily::f32: {

@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_MATMUL_SET_H_
 #define ROOFTUNE_OPS_MATMUL_MATMUL_SET_H_
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "ops/matmul/key.h"
 #include "rooftune/tunable_set.h"
 

@@ -82,6 +82,11 @@ bool apart(const ConstView& a, const ConstView& b) {
 std::optional<TypeFamily> type_family(DType lhs, DType rhs, DType out) {
   const auto is_int8 = [](DType type) { return type == DType::i8 || type == DType::u8; };
   if (is_int8(lhs) && is_int8(rhs) && out == DType::i32) return TypeFamily::int8;
+  const auto is_f8 = [](DType type) { return type == DType::f8e4m3 || type == DType::f8e5m2; };
+  if (is_f8(lhs) && is_f8(rhs)) {
+    const bool wide = out == DType::f32 || out == DType::bf16 || out == DType::f16;
+    return wide ? std::optional(TypeFamily::f8) : std::nullopt;
+  }
   if (lhs != rhs || (out != lhs && out != DType::f32)) return std::nullopt;
   switch (lhs) {
     case DType::f32:
@@ -111,7 +116,8 @@ Status make_matmul_problem(const ConstView& lhs, const ConstView& rhs, const Vie
                     std::string(to_string(rhs.dtype)) + " into " +
                     std::string(to_string(out.dtype)) +
                     ": there are f32 and f64 (one type for all three), bf16 and f16 (into f32 or "
-                    "the same type), i8 and u8 in any combination (into i32)");
+                    "the same type), i8 and u8 in any combination (into i32), f8e4m3 and f8e5m2 "
+                    "in any combination (into f32, bf16 or f16)");
   }
   if (options.precision > Precision::medium) {
     return fail(ErrorKind::invalid_argument,

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "rooftune/error.h"
 
 namespace rooftune {

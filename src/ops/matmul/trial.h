@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "rooftune/tunable_set.h"
 
 namespace rooftune {

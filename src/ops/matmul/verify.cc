@@ -230,6 +230,9 @@ Limits limits_of(const GemmArgs& gemm) {
     case TypeFamily::f16:
       if (gemm.c_type == DType::f16) return {F32::epsilon(), 0x1p-14, 65504, 0x1p-12};
       return {F32::epsilon(), F32::min(), F32::max()};
+    case TypeFamily::f8:
+      if (gemm.c_type == DType::f16) return {F32::epsilon(), 0x1p-14, 65504, 0x1p-12};
+      return {F32::epsilon(), F32::min(), F32::max(), gemm.c_type == DType::bf16 ? 0x1p-9 : 0};
     case TypeFamily::f32:
       break;
   }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "rooftune/error.h"
 #include "rooftune/tunable_set.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 
 namespace rooftune {
 

@@ -25,7 +25,7 @@
 
 #include "device/cpu/context.h"
 #include "ops/matmul/cpu/candidates.h"
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 #include "ops/matmul/problem.h"
 #include "rooftune/float16.h"
 

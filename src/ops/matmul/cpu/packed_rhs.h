@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 
 namespace rooftune {
 

@@ -7,7 +7,7 @@
 #include "device/cpu/context.h"
 #include "ops/elements.h"
 #include "ops/matmul/cpu/batch.h"
-#include "ops/matmul/cpu/gemm_args.h"
+#include "ops/matmul/gemm_args.h"
 
 namespace rooftune {
 namespace {

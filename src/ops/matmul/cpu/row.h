@@ -14,7 +14,7 @@ struct KernelsByType {
   CpuKernelFn f32 = nullptr, f64 = nullptr, bf16 = nullptr, f16 = nullptr, int8 = nullptr;
 
   constexpr CpuKernelFn of(TypeFamily family) const {
-    const CpuKernelFn all[] = {f32, f64, bf16, f16, int8};
+    const CpuKernelFn all[] = {f32, f64, bf16, f16, int8, nullptr};  // no f8
     return all[static_cast<int>(family)];
   }
 };

@@ -1,7 +1,7 @@
-// One matmul as the CPU kernels see it: sizes, element strides, pointers. Every operand is valid
+// One matmul as kernels see it: sizes, element strides, pointers. Every operand is valid
 // memory for exactly the elements that its strides reach; nothing beside them may be touched.
-#ifndef ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_
-#define ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_
+#ifndef ROOFTUNE_OPS_MATMUL_GEMM_ARGS_H_
+#define ROOFTUNE_OPS_MATMUL_GEMM_ARGS_H_
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,9 @@ enum class TypeFamily : std::uint8_t {
   bf16,  // bf16 in, sums in f32, bf16 or f32 out
   f16,   // f16 in, sums in f32, f16 or f32 out
   int8,  // i8 or u8 in, each for itself; sums and out i32
+  f8,    // f8e4m3 or f8e5m2 in, each for itself; sums in f32, f32, bf16 or f16 out
 };
-inline constexpr int kTypeFamilies = 5;
+inline constexpr int kTypeFamilies = 6;
 
 struct PackedRhs;  // packed_rhs.h
 
@@ -54,4 +55,4 @@ struct GemmArgs {
 
 }  // namespace rooftune
 
-#endif  // ROOFTUNE_OPS_MATMUL_CPU_GEMM_ARGS_H_
+#endif  // ROOFTUNE_OPS_MATMUL_GEMM_ARGS_H_
