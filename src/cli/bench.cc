@@ -154,17 +154,20 @@ class Bench {
     if (Status done = call(views, options); !done) return done;
     const auto reference = ProductCheck::make(problem.gemm);
     if (!reference) return std::unexpected(reference.error());
-    const Check found = reference->check(problem.gemm);
-    row.correct = found.right();
-    row.error = found.error;
+    const auto found = reference->check(problem.gemm);
+    if (!found) return std::unexpected(found.error());
+    row.correct = found->right();
+    row.error = found->error;
     // A rival that is called wrongly would be fast for the wrong reason.
     for (const Rival& rival : rivals_) {
       RivalTime& time = row.rivals.emplace_back();
       if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
       if (Status done = rival.run(problem.gemm); !done) {
         time.reason = done.error().text;
-      } else if (const Check theirs = reference->check(problem.gemm); !theirs.right()) {
-        time.reason = fmt::format("wrong result: relative error {:.1e}", theirs.error);
+      } else if (const auto theirs = reference->check(problem.gemm); !theirs) {
+        time.reason = theirs.error().text;
+      } else if (!theirs->right()) {
+        time.reason = fmt::format("wrong result: relative error {:.1e}", theirs->error);
       }
     }
     return {};
