@@ -49,7 +49,6 @@ struct Capabilities {
   std::vector<std::string> features;     // sorted names, e.g. "avx512f", "tma"; device-specific
   int compute_units = 1;                 // cores or multiprocessors that run in parallel
   int threads = 1;                 // part of keys: CPU threads in use; 1 where it has no meaning
-  bool host_memory = false;        // the host may read and write buffers as memory of its own
   int vector_bytes = 16;           // width of a vector register or a load of one lane
   int subgroup_size = 1;           // lanes that run in lockstep
   std::uint64_t memory_bytes = 0;  // of the device

@@ -25,6 +25,7 @@
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
 #include "ops/matmul/rivals.h"
+#include "ops/matmul/trial_memory.h"
 #include "ops/matmul/verify.h"
 #include "rooftune/tuner.h"
 #include "throughput/prober.h"
@@ -152,7 +153,8 @@ class Bench {
     }
     if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
     if (Status done = call(views, options); !done) return done;
-    const auto reference = ProductCheck::make(problem.gemm);
+    const auto reference =
+        ProductCheck::make(problem.gemm, matrix_passes(session_.client(), Stream{}));
     if (!reference) return std::unexpected(reference.error());
     const auto found = reference->check(problem.gemm);
     if (!found) return std::unexpected(found.error());

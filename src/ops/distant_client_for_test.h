@@ -19,7 +19,10 @@ class DistantClient final : public Client {
   using Entry = void (*)(const void* args);
 
   DistantClient() : Client("distant") {
-    describe({}, Fingerprint(std::map<std::string, std::string>{{"runtime", "distant"}}));
+    Capabilities capabilities;
+    capabilities.host_memory = false;
+    describe(std::move(capabilities),
+             Fingerprint(std::map<std::string, std::string>{{"runtime", "distant"}}));
   }
 
   // Between an address of the device and the memory behind it: null stays null.

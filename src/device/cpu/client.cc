@@ -63,7 +63,6 @@ Capabilities describe_cpu(const Topology& topology, const IsaReport& isa, int th
   capabilities.matrix_units = matrix_units_of(isa);
   capabilities.compute_units = topology.effective_processors;
   capabilities.threads = threads;
-  capabilities.host_memory = true;
   capabilities.vector_bytes = isa.level == Isa::avx512 ? 64 : isa.level == Isa::avx2 ? 32 : 16;
   capabilities.memory_bytes = static_cast<std::uint64_t>(topology.memory_bytes);
   const CacheLevel& last = topology.l3.bytes > 0 ? topology.l3 : topology.l2;

@@ -53,7 +53,6 @@ bool FakeGate::wait_for_arrivals(int count, double limit_s) {
 FakeScript::FakeScript() {
   capabilities.types = {DType::f64, DType::f32};
   capabilities.compute_units = 8;
-  capabilities.host_memory = true;
   capabilities.vector_bytes = 16;
   capabilities.memory_bytes = 4ull << 30;
   // Small, because probers touch a multiple of it, and that takes real time.

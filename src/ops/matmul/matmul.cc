@@ -56,7 +56,7 @@ Status scale_output(Client& client, const MatmulTuner& tuner, const GemmArgs& ge
     // Without terms the fallback reads nothing but C.
     GemmArgs no_terms = gemm;
     no_terms.k = 0;
-    if (Status built = tuner.set().prepare(0); !built) return built;
+    if (Status built = tuner.set().prepare(0, no_terms); !built) return built;
     return tuner.set().run(0, no_terms, stream);
   }
   if (Status ready = client.synchronize(stream); !ready) return ready;

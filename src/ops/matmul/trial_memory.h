@@ -36,6 +36,10 @@ double byte_shrink(std::int64_t terms);
 // For memory that the host can read.
 std::unique_ptr<TrialMemory> host_trial_memory();
 
+// What suits the memory of a device: for a trial of this product, and for a check outside of one.
+std::unique_ptr<TrialMemory> trial_memory(Client& client, const GemmArgs& gemm);
+std::unique_ptr<MatrixPasses> matrix_passes(Client& client, Stream stream);
+
 }  // namespace rooftune
 
 #endif  // ROOFTUNE_OPS_MATMUL_TRIAL_MEMORY_H_

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "ops/matmul/cuda/layout.h"
@@ -208,8 +210,17 @@ class CudaMatrixPasses final : public MatrixPasses {
 
 class CudaTrialMemory final : public TrialMemory {
  public:
-  CudaTrialMemory(Client& client, CompileCuda compile)
-      : client_(client), compile_(std::move(compile)) {}
+  CudaTrialMemory(Client& client, CompileCuda compile, const GemmArgs& gemm)
+      : client_(client), compile_(std::move(compile)) {
+    for (CudaKernelPlan& ahead : cuda_trial_plans(gemm)) {
+      try {
+        // What fails is told to whoever launches it.
+        compiling_.emplace_back([this, ahead = std::move(ahead)] { (void)compile_(ahead); });
+      } catch (const std::system_error&) {
+        break;  // no more threads: the others are compiled when they are launched
+      }
+    }
+  }
 
   Status fill_random(Stream stream, DType dtype, void* memory, std::int64_t elements,
                      std::uint64_t seed, std::int64_t terms) override {
@@ -263,12 +274,14 @@ class CudaTrialMemory final : public TrialMemory {
 
   Client& client_;
   const CompileCuda compile_;
+  std::vector<std::jthread> compiling_;  // join before the others go
 };
 
 }  // namespace
 
-std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compile) {
-  return std::make_unique<CudaTrialMemory>(client, std::move(compile));
+std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compile,
+                                               const GemmArgs& gemm) {
+  return std::make_unique<CudaTrialMemory>(client, std::move(compile), gemm);
 }
 
 std::unique_ptr<MatrixPasses> cuda_matrix_passes(Client& client, Stream stream,

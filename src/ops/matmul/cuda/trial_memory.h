@@ -3,27 +3,26 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_TRIAL_MEMORY_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_TRIAL_MEMORY_H_
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "ops/matmul/cuda/candidate.h"
+#include "ops/matmul/cuda/kernels.h"
 #include "ops/matmul/trial_memory.h"
 #include "rooftune/device.h"
 
 namespace rooftune {
 
-// Compiles a kernel of this folder for the client's device, or finds it.
-using CompileCuda = std::function<Result<std::shared_ptr<const Kernel>>(const CudaKernelPlan&)>;
-
-std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compile);
+// For trials of this product. Its kernels are compiled in the background, from now on, all at once.
+std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compile,
+                                               const GemmArgs& gemm);
 
 // The passes alone, for a check outside of a search (ProductCheck::make).
 std::unique_ptr<MatrixPasses> cuda_matrix_passes(Client& client, Stream stream,
                                                  CompileCuda compile);
 
-// The kernels that a trial of a product launches in any case: to be compiled along with the first
-// candidates. Those for useless operands or an accumulating product come when they are needed.
+// The kernels that a trial of a product launches in any case. Those for useless operands or an
+// accumulating product come when they are needed.
 std::vector<CudaKernelPlan> cuda_trial_plans(const GemmArgs& gemm);
 
 // Every kernel that a trial may launch: the tests compile them all.

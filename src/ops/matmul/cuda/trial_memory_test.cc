@@ -191,7 +191,8 @@ constexpr std::uint64_t kPlenty = 1ull << 32;
 template <class In, class Out>
 void tell_right_from_wrong(DistantClient& client, const CompileCuda& compile, const GemmArgs& gemm,
                            bool conclusive = true) {
-  auto made = make_matmul_trial(client, gemm, {}, kPlenty, cuda_trial_memory(client, compile));
+  auto made =
+      make_matmul_trial(client, gemm, {}, kPlenty, cuda_trial_memory(client, compile, gemm));
   ASSERT_TRUE(made) << made.error().text;
   Trial<GemmArgs>& trial = **made;
   EXPECT_NE(trial.args().c, gemm.c);
@@ -286,7 +287,7 @@ TEST_F(CudaTrial, ABatchIsOneLaunch) {
 
 TEST_F(CudaTrial, MemoryIsBoundedAndReported) {
   GemmArgs gemm = product<float, float>(64, 64, 64, normal());
-  const auto memory = [&] { return cuda_trial_memory(client_, compiler()); };
+  const auto memory = [&] { return cuda_trial_memory(client_, compiler(), gemm); };
   const auto refused = make_matmul_trial(client_, gemm, {}, 1000, memory());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
@@ -302,7 +303,7 @@ TEST_F(CudaTrial, KernelsThatAreCompiledAheadAreThoseThatRun) {
   const auto before = client_.compilations();
   EXPECT_EQ(before, 4u);  // two types, and two kernels without one
   auto trial =
-      make_matmul_trial(client_, gemm, {}, kPlenty, cuda_trial_memory(client_, compiler()));
+      make_matmul_trial(client_, gemm, {}, kPlenty, cuda_trial_memory(client_, compiler(), gemm));
   ASSERT_TRUE(trial);
   EXPECT_TRUE((*trial)->check({}));
   EXPECT_EQ(client_.compilations(), before);

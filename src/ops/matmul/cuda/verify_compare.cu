@@ -1,6 +1,6 @@
 // The last step of a check, over triples of vectors: finishes the expected ones, or compares them
 // with those of an output (MatrixPasses::finish and largest_error).
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/verify_args.h"
 
 __device__ __forceinline__ uint64 bits_of(double x) { return uint64(__double_as_longlong(x)); }

@@ -1,5 +1,5 @@
 // How many elements of a piece of memory have exactly the bits that are asked for.
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/verify_args.h"
 
 template <class Word>

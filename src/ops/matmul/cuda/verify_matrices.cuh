@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_VERIFY_MATRICES_CUH_
 #define ROOFTUNE_VERIFY_MATRICES_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/verify_args.h"
 
 // The first element of matrix `index` of those that are asked for, as an offset in elements.
