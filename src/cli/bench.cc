@@ -25,6 +25,7 @@
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
 #include "ops/matmul/rivals.h"
+#include "ops/matmul/trial_memory.h"
 #include "ops/matmul/verify.h"
 #include "rooftune/tuner.h"
 #include "throughput/prober.h"
@@ -152,19 +153,23 @@ class Bench {
     }
     if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
     if (Status done = call(views, options); !done) return done;
-    const auto reference = ProductCheck::make(problem.gemm);
+    const auto reference =
+        ProductCheck::make(problem.gemm, matrix_passes(session_.client(), Stream{}));
     if (!reference) return std::unexpected(reference.error());
-    const Check found = reference->check(problem.gemm);
-    row.correct = found.right();
-    row.error = found.error;
+    const auto found = reference->check(problem.gemm);
+    if (!found) return std::unexpected(found.error());
+    row.correct = found->right();
+    row.error = found->error;
     // A rival that is called wrongly would be fast for the wrong reason.
     for (const Rival& rival : rivals_) {
       RivalTime& time = row.rivals.emplace_back();
       if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
       if (Status done = rival.run(problem.gemm); !done) {
         time.reason = done.error().text;
-      } else if (const Check theirs = reference->check(problem.gemm); !theirs.right()) {
-        time.reason = fmt::format("wrong result: relative error {:.1e}", theirs.error);
+      } else if (const auto theirs = reference->check(problem.gemm); !theirs) {
+        time.reason = theirs.error().text;
+      } else if (!theirs->right()) {
+        time.reason = fmt::format("wrong result: relative error {:.1e}", theirs->error);
       }
     }
     return {};

@@ -43,7 +43,7 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
   set.inputs(
       [&client](const MatmulKey&, const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
-        return make_matmul_trial(client, args, stream, most_bytes);
+        return make_matmul_trial(client, args, stream, most_bytes, trial_memory(client, args));
       });
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());

@@ -54,6 +54,15 @@ Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaK
   return CudaKernelSource(std::move(source), std::move(text->text));
 }
 
+CompileCuda cuda_compiler(Client& client, std::string name) {
+  return [&client, name = std::move(name)](
+             const CudaKernelPlan& plan) -> Result<std::shared_ptr<const Kernel>> {
+    const auto source = cuda_kernel_source(name, plan);
+    if (!source) return std::unexpected(source.error());
+    return client.compile(source->get());
+  };
+}
+
 std::string cuda_candidate_version(const CudaCandidate& candidate) {
   std::string all;
   for (const CudaVariant variant : candidate.variants()) {

@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_KERNELS_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_KERNELS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,13 @@ class CudaKernelSource {
 // The source of a plan, for a candidate or other user of that name. Errors: not_found when the
 // program has no such file.
 Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaKernelPlan& plan);
+
+// Compiles a plan, or finds what was compiled before.
+using CompileCuda = std::function<Result<std::shared_ptr<const Kernel>>(const CudaKernelPlan&)>;
+
+// For users of kernels that are no candidates; `name` is theirs in the counters. The client must
+// outlive it.
+CompileCuda cuda_compiler(Client& client, std::string name);
 
 // A hash of every kernel that the candidate may run, with its parameters.
 std::string cuda_candidate_version(const CudaCandidate& candidate);
