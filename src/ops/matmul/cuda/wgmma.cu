@@ -16,8 +16,8 @@
 //   C_TURNED           1: C's m axis is the contiguous one
 //   BETA               0: C is not read
 //   MOVE_REGISTERS     1: the producer is a warpgroup that gives its registers away; 0: a warp
-#include "ops/matmul/cuda/hopper.cuh"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/hopper.cuh"
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/wgmma_args.h"
 
 using rooftune::WgmmaArgs;
