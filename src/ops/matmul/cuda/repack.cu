@@ -212,7 +212,7 @@ __device__ __forceinline__ void repack(const RepackOperand& x, uint32 block) {
   if constexpr (kForm == 2) transpose_tile(x, block);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 4)
+extern "C" __global__ void __launch_bounds__(kThreads, 3)
     rooftune_kernel(const __grid_constant__ RepackArgs args) {
   const bool second = blockIdx.x >= args.a.blocks;
   const uint32 block = blockIdx.x - (second ? args.a.blocks : 0);
