@@ -206,10 +206,78 @@ __device__ __forceinline__ void transpose_tile(const RepackOperand& x, uint32 bl
   }
 }
 
+#if BYTES == 1
+// Word i becomes byte i of each of the four.
+__device__ __forceinline__ void transpose_words(uint32 (&x)[4]) {
+  const uint32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
+  const uint32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
+  x[0] = __byte_perm(low01, low23, 0x5410);
+  x[1] = __byte_perm(low01, low23, 0x7632);
+  x[2] = __byte_perm(high01, high23, 0x5410);
+  x[3] = __byte_perm(high01, high23, 0x7632);
+}
+
+// The same for bytes of which four neighbouring lines make an aligned word: a tile of 128 by 128,
+// for whole cache lines on both sides.
+__device__ __forceinline__ void transpose_wide_tile(const RepackOperand& x, uint32 block) {
+  constexpr uint32 kTile = 128, kWords = kTile / 4, kGroups = kTile / 16;
+  // A word between items for the writes, and 4 between groups of 16 of them for the reads.
+  constexpr uint32 kPitch = kWords + 1, kGroupPitch = 16 * kPitch + 4;
+  __shared__ uint32 tile[kGroups * kGroupPitch];
+
+  const uint32 tiles = x.line_tiles * x.item_tiles;
+  const uint32 batch = block / tiles;
+  const uint32 item_tile = (block - batch * tiles) / x.line_tiles;
+  const uint32 line0 = (block - batch * tiles - item_tile * x.line_tiles) * kTile;
+  const uint32 item0 = item_tile * kTile;
+  const uint64 matrix = reinterpret_cast<uint64>(x.source) + batch_offset(x, batch);
+
+  const uint32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  uint32 words[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32 item = item0 + warp + i * 8;
+    const uint32 line = line0 + lane * 4;
+    const bool inside = line < x.lines && item < x.items;
+    words[i] = inside ? load_unit<4>(matrix + line + item * x.item_stride) : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32 item = warp + i * 8;
+    tile[item / 16 * kGroupPitch + item % 16 * kPitch + lane] = words[i];
+  }
+  __syncthreads();
+
+  const uint32 group = threadIdx.x % kGroups, quad = threadIdx.x / kGroups;
+  if (item0 + group * 16 >= x.items || line0 + quad * 4 >= x.lines) return;
+#pragma unroll
+  for (int i = 0; i < 16; ++i) words[i] = tile[group * kGroupPitch + i * kPitch + quad];
+  uint32 chunks[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    uint32 square[4] = {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
+    transpose_words(square);
+#pragma unroll
+    for (int line = 0; line < 4; ++line) chunks[line][i] = square[line];
+  }
+#pragma unroll
+  for (int line = 0; line < 4; ++line) {
+    const int64 at = int64(batch) * x.lines + line0 + quad * 4 + line;
+    *reinterpret_cast<uint4*>(x.target + (at * x.chunks + group) * 16 + item0) = {
+        chunks[line][0], chunks[line][1], chunks[line][2], chunks[line][3]};
+  }
+}
+#endif
+
 template <int kForm>
 __device__ __forceinline__ void repack(const RepackOperand& x, uint32 block) {
   if constexpr (kForm == 1) copy_lines(x, block);
-  if constexpr (kForm == 2) transpose_tile(x, block);
+  if constexpr (kForm == 2) {
+#if BYTES == 1
+    if (x.wide) return transpose_wide_tile(x, block);
+#endif
+    transpose_tile(x, block);
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 3)

@@ -28,6 +28,8 @@ struct RepackOperand {
   FastDivision by_pieces;
   FastDivision by_lines;
   unsigned line_tiles, item_tiles;  // when it is transposed
+  // Of bytes that are transposed: four lines lie next to each other in an aligned word.
+  bool wide;
   // Lines follow each other without a gap: reading across their ends stays inside the operand.
   bool dense;
   unsigned blocks;  // of the launch, for this operand
@@ -39,7 +41,8 @@ struct RepackArgs {
 
 #ifndef __CUDACC_RTC__
 inline constexpr unsigned kRepackThreads = 256;
-inline constexpr unsigned kRepackTile = 64;  // lines and items of a tile that is transposed
+// Lines and items of a tile that is transposed; of wide ones.
+inline constexpr unsigned kRepackTile = 64, kRepackWideTile = 128;
 
 // `divisor` is at least 1 and below 2^31.
 constexpr FastDivision fast_division(unsigned divisor) {

@@ -7,12 +7,11 @@
 // moves through memory, and a step of the ring holds two thirds of what it would with all four
 // parts.
 //
-// Tensor cores truncate their sums, which shrinks a long one a little with every term. They are
-// therefore added into f32 registers every PROMOTE steps.
+// Tensor cores truncate their sums, which shrinks a long one a little with every instruction. They
+// are therefore added into f32 registers after every step.
 //
-// TILE_N:  columns of a block's tile (128 rows): 128, 160 or 192
-// STAGES:  of the ring
-// PROMOTE: steps of 32 terms between additions
+// TILE_N: columns of a block's tile (128 rows): 64, 96, 128, 160 or 192
+// STAGES: of the ring, of 32 terms each
 #define WGMMA_N TILE_N
 #define WGMMA_A tf32
 #define WGMMA_B tf32
@@ -21,7 +20,13 @@
 #include "ops/matmul/cuda/wgmma_split_args.h"
 
 // The numbers of the inputs in multiply(), after TILE_N / 2 sums.
-#if TILE_N == 128
+#if TILE_N == 64
+#define SPLIT_INPUTS "}, {%32,%33,%34,%35}, %36, p, 1, 1;\n}"
+#define SPLIT_ADD "%37"
+#elif TILE_N == 96
+#define SPLIT_INPUTS "}, {%48,%49,%50,%51}, %52, p, 1, 1;\n}"
+#define SPLIT_ADD "%53"
+#elif TILE_N == 128
 #define SPLIT_INPUTS "}, {%64,%65,%66,%67}, %68, p, 1, 1;\n}"
 #define SPLIT_ADD "%69"
 #elif TILE_N == 160
@@ -158,34 +163,40 @@ ROOFTUNE_DEVICE void split(const rooftune::WgmmaSplitArgs& args, Ring ring) {
   }
 }
 
-// Half a step of A: two instructions' worth, and its low parts.
+// A step of A: four instructions' worth, and its low parts. The high part is rounded here, not
+// truncated, so that low parts have either sign and the missing low low averages out. What is
+// finite stays finite: TF32 ends at 0x1.ffcp127.
 struct Fragment {
-  uint32 high[8], low[8];
+  uint32 high[16], low[16];
 };
-ROOFTUNE_DEVICE void load_fragment(Fragment& fragment, uint32 row, uint32 lane, int half) {
+ROOFTUNE_DEVICE void load_fragment(Fragment& fragment, uint32 row, uint32 lane) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 8; ++i) {
     // 16-byte pieces of a row lie exclusive-ored with the row's number.
-    const uint32 at = row + (((half * 4 + i) ^ (lane / 4)) * 16) + lane % 4 * 4;
-    fragment.high[i * 2] = load_shared_4(at);
-    fragment.high[i * 2 + 1] = load_shared_4(at + 8 * 128);
+    const uint32 at = row + ((i ^ (lane / 4)) * 16) + lane % 4 * 4;
+    fragment.low[i * 2] = load_shared_4(at);
+    fragment.low[i * 2 + 1] = load_shared_4(at + 8 * 128);
   }
 #pragma unroll
-  for (int i = 0; i < 8; ++i) fragment.low[i] = low_part(fragment.high[i]);
+  for (int i = 0; i < 16; ++i) {
+    const float x = __uint_as_float(fragment.low[i]);
+    const float near = fminf(fmaxf(x, -0x1.ffcp127f), 0x1.ffcp127f);
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(fragment.high[i]) : "f"(near));
+    fragment.low[i] = __float_as_uint(x - __uint_as_float(fragment.high[i]));
+  }
 }
 
 // The small products first: what truncation takes of a sum grows with the sum.
-ROOFTUNE_DEVICE void multiply_half(float (&sums)[TILE_N / 2], const Fragment& fragment, uint64 b,
-                                   int add) {
+ROOFTUNE_DEVICE void multiply_step(float (&sums)[TILE_N / 2], const Fragment& fragment, uint64 b) {
   constexpr uint64 kLow = kBytesB >> 4;  // in a descriptor: from B to its low parts
   wgmma_fence();
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    multiply(sums, &fragment.low[4 * i], b + 2 * i, i > 0 ? 1 : add);
+  for (int i = 0; i < 4; ++i) {
+    multiply(sums, &fragment.low[4 * i], b + 2 * i, i > 0);
     multiply(sums, &fragment.high[4 * i], b + 2 * i + kLow, 1);
   }
 #pragma unroll
-  for (int i = 0; i < 2; ++i) multiply(sums, &fragment.high[4 * i], b + 2 * i, 1);
+  for (int i = 0; i < 4; ++i) multiply(sums, &fragment.high[4 * i], b + 2 * i, 1);
   wgmma_commit();
 }
 
@@ -213,34 +224,27 @@ ROOFTUNE_DEVICE void consume(const rooftune::WgmmaSplitArgs& args, Ring ring) {
   const uint32 thread = threadIdx.x - 128;
   const uint32 lane = thread % 32;
   const uint32 row = thread / 32 * 16 + lane / 4;  // of the tile; and the one 8 below
+  // The warpgroups multiply in turns: one loads, splits and adds up while the other multiplies.
+  // Each has a named barrier that says it is its turn.
+  const uint32 group = thread / 128;
+  const uint32 my_turn = 1 + group, other_turn = 2 - group;
+  if (group == 1) named_arrive(other_turn, 256);
   Place place;
   for (uint32 index = blockIdx.x; index < args.tiles; index += gridDim.x) {
     float totals[TILE_N / 2] = {};
-    for (uint32 step = 0; step < args.steps;) {
+    for (uint32 step = 0; step < args.steps; ++step) {
       float sums[TILE_N / 2];
-      Fragment fragments[2];
-      const uint32 end = min(step + PROMOTE, args.steps);
-      uint32 previous = STAGES;
-      int add = 0;
-      for (; step < end; ++step) {
-        barrier_wait(ring.full + 8 * place.stage, place.parity);
-        const uint32 a = ring.stages + place.stage * kStageBytes;
-        const uint64 b = wgmma_operand(a + kBytesA);
-        wgmma_wait<1>();
-        load_fragment(fragments[0], a + row * 128, lane, 0);
-        barrier_wait(ring.split + 8 * place.stage, place.parity);
-        multiply_half(sums, fragments[0], b, add);
-        add = 1;
-        wgmma_wait<1>();
-        if (previous != STAGES && lane == 0) barrier_arrive(ring.empty + 8 * previous);
-        load_fragment(fragments[1], a + row * 128, lane, 1);
-        multiply_half(sums, fragments[1], b + 4, 1);
-        previous = place.stage;
-        place.advance();
-      }
+      Fragment fragment;
+      barrier_wait(ring.full + 8 * place.stage, place.parity);
+      const uint32 a = ring.stages + place.stage * kStageBytes;
+      load_fragment(fragment, a + row * 128, lane);
+      barrier_wait(ring.split + 8 * place.stage, place.parity);
+      named_sync(my_turn, 256);
+      multiply_step(sums, fragment, wgmma_operand(a + kBytesA));
+      named_arrive(other_turn, 256);
       wgmma_wait<0>();
-      __syncwarp();
-      if (lane == 0) barrier_arrive(ring.empty + 8 * previous);
+      if (lane == 0) barrier_arrive(ring.empty + 8 * place.stage);
+      place.advance();
 #pragma unroll
       for (int i = 0; i < TILE_N / 2; ++i) totals[i] += sums[i];
     }
@@ -257,6 +261,7 @@ ROOFTUNE_DEVICE void consume(const rooftune::WgmmaSplitArgs& args, Ring ring) {
       }
     }
   }
+  if (group == 0) named_sync(my_turn, 256);  // the last turn that it was given
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
