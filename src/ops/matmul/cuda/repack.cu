@@ -7,7 +7,7 @@
 // UNIT:           bytes that a load may take: BYTES, or 1 where operands are misaligned
 // NARROW:         1 rounds f32 to bf16 on the way
 #include "ops/matmul/cuda/repack_args.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 using namespace rooftune;
 

@@ -16,7 +16,7 @@
 #define WGMMA_A tf32
 #define WGMMA_B tf32
 #define WGMMA_BYTES 4
-#include "ops/matmul/cuda/hopper.cuh"
+#include "device/cuda/hopper.cuh"
 #include "ops/matmul/cuda/wgmma_split_args.h"
 
 // The numbers of the inputs in multiply(), after TILE_N / 2 sums.
