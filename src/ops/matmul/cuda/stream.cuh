@@ -12,7 +12,7 @@
 #define ROOFTUNE_STREAM_CUH_
 
 #include "ops/matmul/cuda/stream_args.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 using WElement = W_TYPE;
 using XElement = X_TYPE;
