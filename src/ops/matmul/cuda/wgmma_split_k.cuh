@@ -81,13 +81,23 @@ ROOFTUNE_DEVICE void add_parts(const WgmmaArgs& args, uint32 base, uint32 rank) 
   named_sync(kAllConsumers, kConsumers);
   if (*arrived != args.k_groups - 1) return;
   for (int q = threadIdx.x; q < kQuads; q += kConsumers) {
+    // In order, but loaded some at a time: each comes from the level-2 cache.
     Quad quad = {};
-#pragma unroll 4
-    for (int g = 0; g < args.k_groups; ++g) {
-      const int4 part = __ldcg(reinterpret_cast<const int4*>(&parts[uint64(g) * kQuads + q]));
-      const Quad other = *reinterpret_cast<const Quad*>(&part);
+    const Quad* part = parts + q;
+    constexpr int batch = 8;
+    for (int g = 0; g < args.k_groups; g += batch) {
+      int4 words[batch] = {};
 #pragma unroll
-      for (int j = 0; j < 4; ++j) quad.v[j] += other.v[j];
+      for (int i = 0; i < batch; ++i) {
+        if (g + i < args.k_groups)
+          words[i] = __ldcg(reinterpret_cast<const int4*>(part + (g + i) * uint64(kQuads)));
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const Quad other = *reinterpret_cast<const Quad*>(&words[i]);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) quad.v[j] += other.v[j];
+      }
     }
     write_quad(args, tile, first_line + q / (kLine / 4), q % (kLine / 4) * 4, quad);
   }
