@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,9 +36,9 @@ struct Form {
   bool ping_pong = false;
   int cluster_m = 1, cluster_n = 1, cluster_k = 1;
   bool split = false;
-  bool narrow = false;  // the smaller of m and n is the tile's n
-  int blocks = 1;       // of a multiprocessor
-  int promote = 0;      // f8 only, and all f8: see wgmma.cu
+  bool narrow = false;   // the smaller of m and n is the tile's n
+  int blocks = 1;        // of a multiprocessor
+  bool promote = false;  // f8 only, and all f8: see wgmma.cu
 
   int m() const { return 64 * row_blocks * (ping_pong ? 1 : warpgroups); }
   int cluster() const { return cluster_m * cluster_n * cluster_k; }
@@ -171,7 +172,7 @@ std::uint32_t shared_bytes(const Form& form, const Kind& kind) {
 
 // Sums of a thread beyond which registers must move from the producer to where they are needed.
 bool moves_registers(const Form& form) {
-  const int sums = form.row_blocks * form.n / 2 * (form.promote != 0 ? 2 : 1);
+  const int sums = form.row_blocks * form.n / 2 * (form.promote ? 3 : 1);
   return form.warpgroups >= 2 && sums >= 96;
 }
 std::uint32_t threads(const Form& form) {
@@ -200,6 +201,16 @@ Cut cut_of(const GemmArgs& args, const Form& form, const CudaMachine& machine) {
         std::clamp<std::int64_t>(cut.clusters / cut.tiles, 1, std::min<std::int64_t>(most, 64)));
   }
   return cut;
+}
+
+// How a word looks that counts arrivals and has none. Scratch memory has this by chance once in
+// 2^56 words, which spares a launch to clear it.
+std::uint64_t no_arrivals() {
+  static const std::uint64_t bits = [] {
+    std::random_device random;
+    return (std::uint64_t{random()} << 32 | random()) & ~std::uint64_t{255};
+  }();
+  return bits;
 }
 
 Status encode_operand(CudaLauncher& launcher, const Matrix& matrix, bool mn, std::int64_t k,
@@ -267,8 +278,8 @@ class WgmmaCandidate final : public CudaCandidate {
       default:
         break;
     }
-    if (is_f8(args.a_type) != (form_.promote != 0))
-      return form_.promote != 0 ? "only for f8" : "sums of f8 have to be added up in registers";
+    if (is_f8(args.a_type) != form_.promote)
+      return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     if (product.m > kMost - 512 || product.n > kMost - 512 || product.k > kMost - 512)
@@ -336,7 +347,7 @@ class WgmmaCandidate final : public CudaCandidate {
       DType a, b, c;
     };
     std::vector<Types> types;
-    if (form_.promote != 0) {
+    if (form_.promote) {
       for (const DType a : {DType::f8e4m3, DType::f8e5m2}) {
         for (const DType b : {DType::f8e4m3, DType::f8e5m2}) {
           for (const DType c : {DType::f32, DType::bf16, DType::f16}) types.push_back({a, b, c});
@@ -449,14 +460,20 @@ Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const
   if (cut.k_groups > 1) {
     const std::uint64_t slices = static_cast<std::uint64_t>(cut.tiles) * form_.cluster_k;
     const std::uint64_t tile = static_cast<std::uint64_t>(form_.m()) * form_.n * 4;
-    const std::uint64_t counters = (slices * 4 + 255) / 256 * 256;
+    const std::uint64_t counters = (slices * 8 + 255) / 256 * 256;
     Result<void*> memory =
         launcher.scratch(counters + static_cast<std::uint64_t>(cut.tiles) * cut.k_groups * tile);
     if (!memory) return std::unexpected(memory.error());
-    to.arrivals = static_cast<unsigned*>(*memory);
+    to.arrivals = static_cast<unsigned long long*>(*memory);
     to.partials = static_cast<std::byte*>(*memory) + counters;
-    if (Status done = launcher.clear(*memory, counters); !done) return done;
+    to.no_arrivals = no_arrivals();
   }
+  const std::int64_t inner = turned ? args.c_row : args.c_col;
+  const std::int64_t size = size_of(args.c_type);
+  const std::uint64_t quad = static_cast<std::uint64_t>(4 * size);
+  to.c_quads = args.beta == 0 && inner == 1 &&
+               alignment(args.c, (turned ? args.c_col : args.c_row) * size) >= quad &&
+               alignment(nullptr, flat.c * size) >= quad;
   const std::int64_t clusters =
       form_.split ? cut.tiles * cut.k_groups : std::min(cut.tiles, cut.clusters);
   return launcher.launch(*kernels[0], &to, sizeof to,
@@ -482,7 +499,7 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double load = 128.0 * (form_.m() / form_.cluster_n + form_.n / form_.cluster_m) /
                       kLevel2Rate * form_.blocks;
   // What promotion adds, unless the other warpgroup multiplies meanwhile.
-  const double promotion = form_.promote != 0 ? 0.25 * math / form_.promote : 0;
+  const double promotion = form_.promote ? 0.1 * math : 0;
   const double parts = static_cast<double>(cut.k_groups) * form_.cluster_k;
   const double blocks_of_k = std::ceil(static_cast<double>(cut.k_blocks) / parts);
   const double waves =

@@ -11,7 +11,8 @@
 //   CLUSTER_K          blocks of a cluster that share the k of one tile; 1 for none
 //   SPLIT              1: the sums of several blocks make a tile (CLUSTER_K, args.k_groups); a
 //                      block has one tile. 0: blocks walk over tiles
-//   PROMOTE            how often, in blocks of 128 bytes of k, sums of the tensor cores are added
+//   PROMOTE            1: sums of the tensor cores, which have 14 bits for f8, are added up in
+//                      registers every 128 bytes of k
 //   up
 //                      in registers: theirs have 14 bits for f8; 0: never
 //   BULK_C             1: C is written by bulk copies, and not read; 0: by elements, any strides
@@ -216,36 +217,57 @@ ROOFTUNE_DEVICE void finish(uint32 base, const Ring& ring, Sum (&sums)[ROW_BLOCK
   release(base, (ring.stage ? ring.stage : STAGES) - 1);
 }
 #else
+ROOFTUNE_DEVICE void add_part(Sum (&sums)[ROW_BLOCKS][kTileN / 2],
+                              Sum (&part)[ROW_BLOCKS][kTileN / 2]) {
+  pin(part);
+#pragma unroll
+  for (int i = 0; i < ROW_BLOCKS; ++i) {
+#pragma unroll
+    for (int j = 0; j < kTileN / 2; ++j) sums[i][j] += part[i][j];
+  }
+}
+
+// One part is added up while the tensor cores make the next.
 ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ring& ring,
                               Sum (&sums)[ROW_BLOCKS][kTileN / 2]) {
-  Sum part[ROW_BLOCKS][kTileN / 2];
+  Sum even[ROW_BLOCKS][kTileN / 2], odd[ROW_BLOCKS][kTileN / 2];
 #pragma unroll
   for (int i = 0; i < ROW_BLOCKS; ++i) {
 #pragma unroll
     for (int j = 0; j < kTileN / 2; ++j) sums[i][j] = 0;
   }
-  for (int block = tile.k_first; block < tile.k_end;) {
-    const int end = min(block + PROMOTE, tile.k_end);
-    int previous = -1;
-    for (; block < end; ++block) {
-      barrier_wait(full_barrier(base, ring.stage), ring.parity);
-      const uint32 stage = base + ring.stage * kStage;
-      multiply_stage(part, stage + a_offset, stage + kBytesA, previous >= 0);
-      if (previous >= 0) {
-        wgmma_wait<1>();
-        release(base, previous);
-      }
-      previous = ring.stage;
-      ring.next();
-    }
+  const auto issue = [&](Sum(&part)[ROW_BLOCKS][kTileN / 2]) {
+    barrier_wait(full_barrier(base, ring.stage), ring.parity);
+    const uint32 stage = base + ring.stage * kStage;
+    multiply_stage(part, stage + a_offset, stage + kBytesA, false);
+    const int used = ring.stage;
+    ring.next();
+    return used;
+  };
+  int block = tile.k_first;
+  int before = issue(even);
+  for (; block + 2 < tile.k_end; block += 2) {
+    const int between = issue(odd);
+    wgmma_wait<1>();
+    release(base, before);
+    add_part(sums, even);
+    before = issue(even);
+    wgmma_wait<1>();
+    release(base, between);
+    add_part(sums, odd);
+  }
+  if (block + 1 < tile.k_end) {
+    const int last = issue(odd);
+    wgmma_wait<1>();
+    release(base, before);
+    add_part(sums, even);
     wgmma_wait<0>();
-    pin(part);
-    release(base, previous);
-#pragma unroll
-    for (int i = 0; i < ROW_BLOCKS; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTileN / 2; ++j) sums[i][j] += part[i][j];
-    }
+    release(base, last);
+    add_part(sums, odd);
+  } else {
+    wgmma_wait<0>();
+    release(base, before);
+    add_part(sums, even);
   }
 }
 
@@ -475,7 +497,7 @@ ROOFTUNE_DEVICE void consume(const WgmmaArgs& args, uint32 base, uint32 rank) {
     if (PING_PONG && t + gridDim.x / kCluster < args.tiles) named_arrive(kTurn + 1 - group, 256);
     finish(base, ring, sums);
 #if SPLIT
-    stage_sums(sums, base, group_row);
+    stage_sums(sums, group_row);
 #else
     write_tile(args, tile, tile.m + group_row, sums, base, buffer);
 #endif
@@ -509,7 +531,12 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     give_registers<24>();
 #endif
     if (threadIdx.x < kConsumers + 32) {
-      if (elect_one()) produce(args, base, rank);
+      if (elect_one()) {
+#if SPLIT
+        prepare_arrivals(args, rank);
+#endif
+        produce(args, base, rank);
+      }
       __syncwarp();
     }
     if (SPLIT) cluster_sync();
