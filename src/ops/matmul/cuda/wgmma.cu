@@ -78,20 +78,25 @@ ROOFTUNE_DEVICE uint32 empty_barrier(uint32 base, int stage) {
 }
 
 struct Tile {
-  int m, n, batch;     // its first row and column
-  int k_first, k_end;  // blocks
+  int m, n, batch;  // its first row and column
+  int blocks;       // of k
+#if SPLIT
+  int part, parts;  // of k
+#endif
 };
 
 ROOFTUNE_DEVICE Tile tile_at(const WgmmaArgs& args, uint32 number, uint32 rank) {
   Tile tile;
-  tile.k_first = 0;
-  tile.k_end = args.k_blocks;
+  tile.blocks = args.k_blocks;
 #if SPLIT
-  const uint32 parts = args.k_groups * CLUSTER_K;
-  const uint32 part = number % args.k_groups * CLUSTER_K + rank;
+  // Runs of k_run blocks go to the parts in turn, so that all of them read the same pages of memory
+  // at the same time.
+  tile.parts = args.k_groups * CLUSTER_K;
+  tile.part = number % args.k_groups * CLUSTER_K + rank;
   number /= args.k_groups;
-  tile.k_first = int(int64(args.k_blocks) * part / parts);
-  tile.k_end = int(int64(args.k_blocks) * (part + 1) / parts);
+  const int round = args.k_run * tile.parts;
+  tile.blocks = args.k_blocks / round * args.k_run +
+                max(0, min(args.k_run, args.k_blocks % round - tile.part * args.k_run));
 #endif
   const uint32 matrix = uint32(args.tiles_m) * args.tiles_n;
   tile.batch = number / matrix;
@@ -142,7 +147,12 @@ ROOFTUNE_DEVICE void produce(const WgmmaArgs& args, uint32 base, uint32 rank) {
     const Tile tile = tile_at(args, t, rank);
     const int a_batch = args.a_batched ? tile.batch : 0;
     const int b_batch = args.b_batched ? tile.batch : 0;
-    for (int block = tile.k_first; block < tile.k_end; ++block) {
+    for (int i = 0; i < tile.blocks; ++i) {
+#if SPLIT
+      const int block = (i / args.k_run * tile.parts + tile.part) * args.k_run + i % args.k_run;
+#else
+      const int block = i;
+#endif
       const uint32 full = full_barrier(base, ring.stage);
       barrier_wait(empty_barrier(base, ring.stage), ring.parity ^ 1);
       barrier_arrive_expect(full, kStage);
@@ -198,13 +208,13 @@ ROOFTUNE_DEVICE void multiply_stage(Sum (&sums)[ROW_BLOCKS][kTileN / 2], uint32 
 ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ring& ring,
                               Sum (&sums)[ROW_BLOCKS][kTileN / 2]) {
   int previous = 0;
-  for (int block = tile.k_first; block < tile.k_end; ++block) {
+  for (int block = 0; block < tile.blocks; ++block) {
     barrier_wait(full_barrier(base, ring.stage), ring.parity);
     const uint32 stage = base + ring.stage * kStage;
-    multiply_stage(sums, stage + a_offset, stage + kBytesA, block > tile.k_first);
+    multiply_stage(sums, stage + a_offset, stage + kBytesA, block > 0);
     // The products before these are done, and their stage with them.
     wgmma_wait<1>();
-    if (block > tile.k_first) release(base, previous);
+    if (block > 0) release(base, previous);
     previous = ring.stage;
     ring.next();
   }
@@ -244,9 +254,9 @@ ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ri
     ring.next();
     return used;
   };
-  int block = tile.k_first;
+  int block = 0;
   int before = issue(even);
-  for (; block + 2 < tile.k_end; block += 2) {
+  for (; block + 2 < tile.blocks; block += 2) {
     const int between = issue(odd);
     wgmma_wait<1>();
     release(base, before);
@@ -256,7 +266,7 @@ ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ri
     release(base, between);
     add_part(sums, odd);
   }
-  if (block + 1 < tile.k_end) {
+  if (block + 1 < tile.blocks) {
     const int last = issue(odd);
     wgmma_wait<1>();
     release(base, before);
@@ -521,7 +531,8 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     barrier_init_fence();
   }
-  if (kCluster > 1) {
+  // Copies and arrivals reach into the other blocks of the cluster; the parts of k do so later.
+  if (CLUSTER_M * CLUSTER_N > 1) {
     cluster_sync();
   } else {
     __syncthreads();

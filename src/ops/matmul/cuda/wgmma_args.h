@@ -23,6 +23,7 @@ struct WgmmaArgs {
   int raster_rows;           // that many rows of tiles are walked column by column
   int a_batched, b_batched;  // 0: the same matrix for the whole batch
   int k_groups;              // clusters that share the k of a tile
+  int k_run;                 // blocks that follow each other in a part of k
   int c_quads;               // 4 neighbours in C are aligned to their size, and beta is 0
   float alpha, beta;
   int int_alpha, int_beta;

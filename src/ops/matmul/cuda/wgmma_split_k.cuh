@@ -117,9 +117,9 @@ ROOFTUNE_DEVICE void add_parts(const WgmmaArgs& args, uint32 base, uint32 rank) 
   if (args.k_groups == 1) return;
   // The cluster that comes last adds up what all have written.
   int* const last = reinterpret_cast<int*>(memory + STAGES * (kStage + 16));
-  __threadfence();
   named_sync(kAllConsumers, kConsumers);
   if (threadIdx.x == 0) {
+    __threadfence();
     *last = arrive_last(args, rank);
     __threadfence();
   }
@@ -129,7 +129,7 @@ ROOFTUNE_DEVICE void add_parts(const WgmmaArgs& args, uint32 base, uint32 rank) 
     // In order, but loaded some at a time: each comes from the level-2 cache.
     Quad quad = {};
     const Quad* const part = parts + q;
-    constexpr int batch = 8;
+    constexpr int batch = 16;
     for (int g = 0; g < args.k_groups; g += batch) {
       int4 words[batch] = {};
 #pragma unroll
