@@ -44,7 +44,8 @@ Repacking repacking(const GemmArgs& args, const OperandView& x, bool narrow) {
   Repacking how;
   if (!narrow && is_bulk_operand(args, x)) return how;
   const std::int64_t bytes = narrow ? 2 : size_of(x.dtype);
-  how.keeps_mn = x.major == Major::mn && bytes == 2;
+  // Shorter lines than a sector of 32 bytes would be padded to many times their length.
+  how.keeps_mn = x.major == Major::mn && bytes == 2 && x.lines >= 16;
   how.form = how.keeps_mn || x.major == Major::k ? Form::copied : Form::transposed;
   how.lines = how.keeps_mn ? x.items : x.lines;
   how.items = how.keeps_mn ? x.lines : x.items;
