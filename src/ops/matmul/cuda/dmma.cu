@@ -18,14 +18,14 @@ constexpr int kDepth = 16;  // terms of a tile: a row of 128 bytes, all banks
 // How a tile is copied, and lies in shared memory. Neighbouring threads take neighbouring
 //   0: terms, whose stride is 1, 8 bytes each;   3: pairs of terms, 16 bytes;
 //   1: elements of a term, of any stride, 8 bytes each;   2: pairs of elements of a term, 16 bytes.
-// Kinds 0 and 3 make rows of 16 terms for each element, whose 16-byte pieces change places with
-// bit 1 of the element's number; 1 and 2 rows of elements for each term, 2 longer than a tile. Both
-// let the reads below reach 32 different banks.
+// Kinds 0 and 3 make rows of 16 terms for each element, whose 32-byte pieces change places with the
+// element's number; 1 and 2 rows of elements for each term, 4 longer than a tile. Both let half a
+// warp, which reads 4 terms of 4 elements, reach 32 different banks.
 // Elements beyond the matrix are copies of its last: what is made of them is not stored. Terms
 // beyond the last are zeros.
 constexpr bool in_rows_of_terms(int kind) { return kind == 0 || kind == 3; }
 constexpr int stage_doubles(int kind, int tile) {
-  return kDepth * (in_rows_of_terms(kind) ? tile : tile + 2);
+  return kDepth * (in_rows_of_terms(kind) ? tile : tile + 4);
 }
 constexpr int kStageA = stage_doubles(A_COPY, kTileM);
 constexpr int kStageBytes = (kStageA + stage_doubles(B_COPY, kTileN)) * 8;
@@ -34,9 +34,9 @@ constexpr int kStageBytes = (kStageA + stage_doubles(B_COPY, kTileN)) * 8;
 template <int kKind, int kTile>
 __device__ __forceinline__ int place_in_stage(int element, int term) {
   if constexpr (in_rows_of_terms(kKind)) {
-    return element * kDepth + ((term / 2) ^ (element << 1 & 4)) * 2 + term % 2;
+    return element * kDepth + (term / 4 ^ element % 4) * 4 + term % 4;
   } else {
-    return term * (kTile + 2) + element;
+    return term * (kTile + 4) + element;
   }
 }
 
@@ -48,7 +48,7 @@ struct TileCopy {
   static constexpr int kOver = kThreads / kBeside;
   static constexpr int kElements = kTerms ? kTile / kOver : 1;
   static constexpr int kTermRows = kTerms ? 1 : kDepth / kOver;
-  static_assert(kThreads % kBeside == 0, "threads divide a tile");
+  static_assert(kThreads % kBeside == 0 && (!kTerms || kOver % 2 == 0), "threads divide a tile");
 
   const double* from;     // this thread's first element
   int offset[kElements];  // of its elements, from there
@@ -74,58 +74,57 @@ struct TileCopy {
   }
 
   // Copies the next tile, of which `left` terms exist.
-  __device__ __forceinline__ void next(uint32 stage, int64 left) {
+  __device__ __forceinline__ void next(uint32 stage, int left) {
 #pragma unroll
     for (int d = 0; d < kTermRows; ++d) {
       const bool valid = term + d * kOver < left;
 #pragma unroll
       for (int e = 0; e < kElements; ++e) {
-        const int place = kTerms ? e * kOver * kDepth : d * kOver * (kTile + 2);
-        copy_async<8 * kWidth>(stage + to + place * 8, from + offset[e], valid);
+        // Two elements on, the other pair of 32-byte pieces comes first.
+        const uint32 turn = kTerms && e * kOver % 4 != 0 ? 64 : 0;
+        const int place = kTerms ? e * kOver * kDepth : d * kOver * (kTile + 4);
+        copy_async<8 * kWidth>(((stage + to) ^ turn) + place * 8, from + offset[e], valid);
       }
       from += step;
     }
   }
 };
 
-// A block of 16 elements by 8 terms for the tensor core: element 2 * (lane / 4) + h, and of its
-// terms 2 * (lane % 4) + s; which element and term stands where is free as long as A and B agree on
-// the terms. All reads are of 16 bytes.
+// A thread's reads: its element is lane / 4 and its term lane % 4, beyond multiples of 8 and of 4.
 template <int kKind, int kTile>
-__device__ __forceinline__ void read_block(double (&block)[2][2], const double* stage, int element,
-                                           int term) {
-  const int lane = threadIdx.x % 32;
-  const int own_element = element + lane / 4 * 2;
-  const int own_term = term + lane % 4 * 2;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    constexpr bool kTerms = in_rows_of_terms(kKind);
-    const double2 pair = *reinterpret_cast<const double2*>(
-        stage + place_in_stage<kKind, kTile>(own_element + (kTerms ? i : 0),
-                                             own_term + (kTerms ? 0 : i)));
-    block[kTerms ? i : 0][kTerms ? 0 : i] = pair.x;
-    block[kTerms ? i : 1][kTerms ? 1 : i] = pair.y;
-  }
-}
+struct TileRead {
+  int place[kDepth / 4];  // of its element 0 and each four of terms
 
-// Sums of a 16 x 8 block: [h][i] is row 2 * (lane / 4) + h, the column 2 * (lane % 4) + i of its 8.
+  __device__ __forceinline__ explicit TileRead(int element) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int four = 0; four < kDepth / 4; ++four) {
+      place[four] = place_in_stage<kKind, kTile>(element + lane / 4, four * 4 + lane % 4);
+    }
+  }
+  __device__ __forceinline__ double get(const double* stage, int element, int term) const {
+    return stage[place[term / 4] + element * (in_rows_of_terms(kKind) ? kDepth : 1)];
+  }
+};
+
+// Sums of 16 x 8 elements, 8 terms: a[s][h] is row lane / 4 + 8 h and term lane % 4 + 4 s, b[s] the
+// column lane / 4 and the same term; sum[h][i] is of that row and the column lane % 4 * 2 + i.
+// The registers of a and b are in the order in which the instruction wants them side by side.
 __device__ __forceinline__ void multiply(double (&sum)[2][2], const double (&a)[2][2],
                                          const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};"
       : "+d"(sum[0][0]), "+d"(sum[0][1]), "+d"(sum[1][0]), "+d"(sum[1][1])
-      : "d"(a[0][0]), "d"(a[1][0]), "d"(a[0][1]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
+      : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
 #else
 #pragma unroll
   for (int s = 0; s < 2; ++s) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      asm volatile(
-          "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+      asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
           : "+d"(sum[h][0]), "+d"(sum[h][1])
-          : "d"(a[h][s]), "d"(b[s]));
+          : "d"(a[s][h]), "d"(b[s]));
     }
   }
 #endif
@@ -133,7 +132,7 @@ __device__ __forceinline__ void multiply(double (&sum)[2][2], const double (&a)[
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     rooftune_kernel(const __grid_constant__ SplitArgs args) {
-  extern __shared__ double2 shared_memory[];
+  extern __shared__ __align__(128) double2 shared_memory[];
   double* const shared = reinterpret_cast<double*>(shared_memory);
   const rooftune::StridedArgs& product = args.product;
   const TilePlace place = tile_place(args);
@@ -141,8 +140,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   const int64 first_m = int64(place.tile_m) * kTileM;
   const int64 first_n = int64(place.tile_n) * kTileN;
   const int64 first_term = place.split * args.terms;
-  int64 left = min(product.k - first_term, args.terms);  // terms that are not yet being copied
-  const int tiles = int((left + kDepth - 1) / kDepth);
+  int left = int(min(product.k - first_term, args.terms));  // terms not yet being copied
+  const int tiles = (left + kDepth - 1) / kDepth;
 
   const uint32 stages = shared_address(shared);
   TileCopy<A_COPY, kTileM> copy_a(static_cast<const double*>(product.a) + batch.a, product.a_row,
@@ -150,12 +149,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   TileCopy<B_COPY, kTileN> copy_b(static_cast<const double*>(product.b) + batch.b, product.b_col,
                                   product.b_row, first_n, product.n, first_term,
                                   stages + kStageA * 8);
+  // Beyond the last tile this copies nothing: a branch would keep the compiler from mixing the copy
+  // with arithmetic.
   const auto copy_tile = [&](uint32 stage) {
-    if (left > 0) {
-      copy_a.next(stage, left);
-      copy_b.next(stage, left);
-      left -= kDepth;
-    }
+    copy_a.next(stage, left);
+    copy_b.next(stage, left);
+    left -= kDepth;
     commit_copies();
   };
 
@@ -170,36 +169,42 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     write += kStageBytes;
   }
 
+  const TileRead<A_COPY, kTileM> read_a(m);
+  const TileRead<B_COPY, kTileN> read_b(n);
   double sum[WARP_M / 16][WARP_N / 8][2][2] = {};
   int read = 0;
 #pragma unroll 1
   for (int tile = 0; tile < tiles; ++tile) {
     wait_for_copies<STAGES - 2>();
     __syncthreads();
-    copy_tile(write);
-    write = write == (STAGES - 1) * kStageBytes ? 0 : write + kStageBytes;
     const double* const stage = shared + read;
     read = read == (STAGES - 1) * (kStageBytes / 8) ? 0 : read + kStageBytes / 8;
 #pragma unroll
     for (int term = 0; term < kDepth; term += 8) {
-      double a[WARP_M / 16][2][2], b[WARP_N / 16][2][2];
+      double a[WARP_M / 16][2][2], b[WARP_N / 8][2];
 #pragma unroll
-      for (int i = 0; i < WARP_M / 16; ++i) {
-        read_block<A_COPY, kTileM>(a[i], stage, m + i * 16, term);
+      for (int s = 0; s < 2; ++s) {
+#pragma unroll
+        for (int i = 0; i < WARP_M / 8; ++i) {
+          a[i / 2][s][i % 2] = read_a.get(stage, i * 8, term + s * 4);
+        }
+#pragma unroll
+        for (int j = 0; j < WARP_N / 8; ++j)
+          b[j][s] = read_b.get(stage + kStageA, j * 8, term + s * 4);
       }
 #pragma unroll
-      for (int j = 0; j < WARP_N / 16; ++j) {
-        read_block<B_COPY, kTileN>(b[j], stage + kStageA, n + j * 16, term);
-      }
-#pragma unroll
       for (int i = 0; i < WARP_M / 16; ++i) {
 #pragma unroll
-        for (int j = 0; j < WARP_N / 8; ++j) multiply(sum[i][j], a[i], b[j / 2][j % 2]);
+        for (int j = 0; j < WARP_N / 8; ++j) multiply(sum[i][j], a[i], b[j]);
+      }
+      if (term == 0) {
+        copy_tile(write);
+        write = write == (STAGES - 1) * kStageBytes ? 0 : write + kStageBytes;
       }
     }
   }
 
-  // To C, or to this part's sums, which lie row by row. A thread has four neighbouring columns.
+  // To C, or to this part's sums, which lie row by row.
   const double alpha = SPLIT ? 1.0 : product.alpha;
   const double beta = SPLIT ? 0.0 : product.beta;
   const int64 c_row = SPLIT ? product.n : product.c_row;
@@ -211,36 +216,28 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
                      (reinterpret_cast<uint64>(c) & 15) == 0;
   const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int i = 0; i < WARP_M / 16; ++i) {
+  for (int i = 0; i < WARP_M / 8; ++i) {
+    const int64 row = first_m + m + i * 8 + lane / 4;
+    if (row >= product.m) continue;
+    double* const to_row = c + row * c_row;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int64 row = first_m + m + i * 16 + lane / 4 * 2 + h;
-      if (row >= product.m) continue;
-      double* const to_row = c + row * c_row;
-#pragma unroll
-      for (int j = 0; j < WARP_N / 16; ++j) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const int64 column = first_n + n + j * 16 + lane % 4 * 4 + e * 2;
-          double2 value = {alpha * sum[i][j * 2][h][e], alpha * sum[i][j * 2 + 1][h][e]};
-          if (pairs) {
-            if (column >= product.n) continue;
-            double2* const to = reinterpret_cast<double2*>(to_row + column);
-            if (beta != 0) {
-              const double2 old = *to;
-              value.x = __fma_rn(beta, old.x, value.x);
-              value.y = __fma_rn(beta, old.y, value.y);
-            }
-            *to = value;
-          } else {
-            double* const to = to_row + column * c_col;
-            if (column < product.n) {
-              *to = beta != 0 ? __fma_rn(beta, *to, value.x) : value.x;
-            }
-            if (column + 1 < product.n) {
-              to[c_col] = beta != 0 ? __fma_rn(beta, to[c_col], value.y) : value.y;
-            }
-          }
+    for (int j = 0; j < WARP_N / 8; ++j) {
+      const int64 column = first_n + n + j * 8 + lane % 4 * 2;
+      double2 value = {alpha * sum[i / 2][j][i % 2][0], alpha * sum[i / 2][j][i % 2][1]};
+      if (pairs) {
+        if (column >= product.n) continue;
+        double2* const to = reinterpret_cast<double2*>(to_row + column);
+        if (beta != 0) {
+          const double2 old = *to;
+          value.x = __fma_rn(beta, old.x, value.x);
+          value.y = __fma_rn(beta, old.y, value.y);
+        }
+        *to = value;
+      } else {
+        double* const to = to_row + column * c_col;
+        if (column < product.n) *to = beta != 0 ? __fma_rn(beta, *to, value.x) : value.x;
+        if (column + 1 < product.n) {
+          to[c_col] = beta != 0 ? __fma_rn(beta, to[c_col], value.y) : value.y;
         }
       }
     }

@@ -22,9 +22,23 @@ constexpr int kPitchA = kTileM + 4;
 constexpr int kPitchB = kTileN + 4;
 constexpr int kStageFloats = DEPTH * (kPitchA + kPitchB);
 
+__device__ __forceinline__ void store_shared(uint32 to, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value));
+}
+
+// Volatile, so that it begins where it stands: early. Zeros, and nothing read, when !valid.
+__device__ __forceinline__ float4 load_four(const float* from, bool valid) {
+  float4 four{0, 0, 0, 0};
+  asm volatile(
+      "{.reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];}"
+      : "+f"(four.x), "+f"(four.y), "+f"(four.z), "+f"(four.w)
+      : "l"(from), "r"(uint32(valid)));
+  return four;
+}
+
 // How a tile is copied. Neighbouring threads take neighbouring
-//   0: terms, whose stride is 1, 4 bytes each;   1: elements of a term, of any stride, 4 bytes each;
-//   2: fours of elements of a term, 16 bytes.
+//   0: terms, whose stride is 1, 4 bytes each;   1: elements of a term, of any stride, 4 bytes
+//   each; 2: fours of elements of a term, 16 bytes.
 // Elements beyond the matrix are copies of its last: what is made of them is not stored. Terms
 // beyond the last are zeros.
 template <int kKind, int kTile>
@@ -37,9 +51,9 @@ struct TileCopy {
   static constexpr int kTermStep = kKind == 0 ? 8 : kThreads / kBeside;
   static_assert(kTile % kBeside == 0 && DEPTH % kTermStep == 0, "threads divide a tile");
 
-  const float* from;       // this thread's first element
-  int offset[kElements];   // of its elements, from there
-  int64 step;              // to its next term in the tile
+  const float* from;      // this thread's first element
+  int offset[kElements];  // of its elements, from there
+  int64 step;             // to its next term in the tile
   uint32 to;
   int term;
 
@@ -66,7 +80,7 @@ struct TileCopy {
   }
 
   // Copies the tile that begins `done` terms into this block's part and goes on to the next.
-  __device__ __forceinline__ void next(uint32 stage, int64 left) {
+  __device__ __forceinline__ void next(uint32 stage, int left) {
 #pragma unroll
     for (int d = 0; d < DEPTH / kTermStep; ++d) {
       const bool valid = term + d * kTermStep < left;
@@ -76,6 +90,56 @@ struct TileCopy {
                                from + offset[e], valid);
       }
       from += step;
+    }
+  }
+  // What next() began and the hardware does not end by itself.
+  __device__ __forceinline__ void finish(uint32) {}
+};
+
+// Kind 3: an asynchronous copy can turn only single words, and there are four times as many.
+template <int kTile>
+struct TileCopy<3, kTile> {
+  static constexpr int kPitch = kTile + 4;
+  static constexpr int kBeside = DEPTH / 4;
+  static constexpr int kOver = kThreads / kBeside;
+  static constexpr int kElements = kTile / kOver;
+  static_assert(kTile % kOver == 0, "threads divide a tile");
+
+  const float* from;
+  int offset[kElements];
+  uint32 to;
+  int term;
+  float4 held[kElements];
+
+  __device__ __forceinline__ TileCopy(const float* matrix, int64 stride, int64, int64 first,
+                                      int64 count, int64 first_term, uint32 shared) {
+    term = threadIdx.x % kBeside * 4;
+    const int element = threadIdx.x / kBeside;
+    const int64 place = min(first + element, count - 1);
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) {
+      offset[e] = int((min(first + element + e * kOver, count - 1) - place) * stride);
+    }
+    from = matrix + place * stride + first_term + term;
+    to = shared + (term * kPitch + element) * 4;
+  }
+
+  __device__ __forceinline__ void next(uint32, int left) {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) {
+      held[e] =
+          term < left ? *reinterpret_cast<const float4*>(from + offset[e]) : float4{0, 0, 0, 0};
+    }
+    from += DEPTH;
+  }
+  __device__ __forceinline__ void finish(uint32 stage) {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) {
+      const uint32 at = stage + to + e * kOver * 4;
+      store_shared(at, held[e].x);
+      store_shared(at + kPitch * 4, held[e].y);
+      store_shared(at + 2 * kPitch * 4, held[e].z);
+      store_shared(at + 3 * kPitch * 4, held[e].w);
     }
   }
 };
@@ -98,8 +162,8 @@ struct Fragment {
   }
 };
 
-// A chain of k multiply-adds in f32 can lose k rounding errors; after this many terms the sums go
-// to totals in shared memory. Both round trips together cost less than 1 % of the time.
+// A chain of k multiply-adds in f32 can lose k rounding errors; after this many terms the sums are
+// added to totals in shared memory, which costs less than 1 % of the time.
 constexpr int kTilesOfPart = 512 / DEPTH;
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
@@ -112,8 +176,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   const int64 first_m = int64(place.tile_m) * kTileM;
   const int64 first_n = int64(place.tile_n) * kTileN;
   const int64 first_term = place.split * args.terms;
-  int64 left = min(product.k - first_term, args.terms);  // terms that are not yet being copied
-  const int tiles = int((left + DEPTH - 1) / DEPTH);
+  int left = int(min(product.k - first_term, args.terms));  // terms not yet being copied
+  const int tiles = (left + DEPTH - 1) / DEPTH;
 
   const uint32 stages = shared_address(shared);
   TileCopy<A_COPY, kTileM> copy_a(static_cast<const float*>(product.a) + batch.a, product.a_row,
@@ -121,12 +185,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   TileCopy<B_COPY, kTileN> copy_b(static_cast<const float*>(product.b) + batch.b, product.b_col,
                                   product.b_row, first_n, product.n, first_term,
                                   stages + DEPTH * kPitchA * 4);
+  // Beyond the last tile this copies nothing: a branch would keep the compiler from mixing the copy
+  // with arithmetic.
   const auto copy_tile = [&](uint32 stage) {
-    if (left > 0) {
-      copy_a.next(stage, left);
-      copy_b.next(stage, left);
-      left -= DEPTH;
-    }
+    copy_a.next(stage, left);
+    copy_b.next(stage, left);
+    left -= DEPTH;
     commit_copies();
   };
 
@@ -143,6 +207,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) {
     copy_tile(write);
+    copy_a.finish(write);
+    copy_b.finish(write);
     write += kStageFloats * 4;
   }
   wait_for_copies<STAGES - 2>();
@@ -173,8 +239,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
       }
       const int next = (p + 1) % DEPTH;
       fragments[(p + 1) % 2].read(read_a + next * kPitchA, read_b + next * kPitchB);
-      if (p == 0) {
-        copy_tile(write);
+      if (p == 0) copy_tile(write);
+      if (p == DEPTH - 2) {
+        copy_a.finish(write);
+        copy_b.finish(write);
         write = write == (STAGES - 1) * kStageFloats * 4 ? 0 : write + kStageFloats * 4;
       }
       const Fragment& now = fragments[p % 2];
@@ -186,12 +254,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
         }
       }
     }
-    if (--until_fold == 0 && tile + 1 < tiles) {
+    if (--until_fold == 0 || tile + 1 == tiles) {
       until_fold = kTilesOfPart;
 #pragma unroll
       for (int i = 0; i < THREAD_M * THREAD_N / 4; ++i) {
         float* const four = &sum[i / (THREAD_N / 4)][i % (THREAD_N / 4) * 4];
-        float4 total = has_totals ? totals[i * kThreads] : float4{0, 0, 0, 0};
+        float4 total{0, 0, 0, 0};
+        if (has_totals) total = totals[i * kThreads];
         totals[i * kThreads] = {total.x + four[0], total.y + four[1], total.z + four[2],
                                 total.w + four[3]};
         four[0] = four[1] = four[2] = four[3] = 0;
@@ -211,40 +280,33 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   // Whether every four that begins at a multiple of 4 is a 16-byte word.
   const bool fours = c_col == 1 && (c_row & 3) == 0 && (product.n & 3) == 0 &&
                      (reinterpret_cast<uint64>(c) & 15) == 0;
+  // The totals are in shared memory, so this need not be unrolled to be fast: compiling it would
+  // take longer than the rest.
+#pragma unroll 2
+  for (int i = 0; i < THREAD_M * THREAD_N / 4; ++i) {
+    const int i_m = i / (THREAD_N / 4);
+    const int64 row = first_m + m + i_m / 4 * 16 + i_m % 4;
+    const int64 column = first_n + n + i % (THREAD_N / 4) * 32;
+    if (row >= product.m || column >= product.n) continue;
+    const float4 total = totals[i * kThreads];
+    float value[4] = {alpha * total.x, alpha * total.y, alpha * total.z, alpha * total.w};
+    float* const to = c + row * c_row + column * c_col;
+    if (fours) {
+      float4* const to_four = reinterpret_cast<float4*>(to);
+      if (beta != 0) {
+        const float4 old = *to_four;
+        value[0] = __fmaf_rn(beta, old.x, value[0]);
+        value[1] = __fmaf_rn(beta, old.y, value[1]);
+        value[2] = __fmaf_rn(beta, old.z, value[2]);
+        value[3] = __fmaf_rn(beta, old.w, value[3]);
+      }
+      *to_four = {value[0], value[1], value[2], value[3]};
+    } else {
 #pragma unroll
-  for (int i = 0; i < THREAD_M; ++i) {
-    const int64 row = first_m + m + i / 4 * 16 + i % 4;
-    if (row >= product.m) continue;
-    float* const to_row = c + row * c_row;
-#pragma unroll
-    for (int g = 0; g < THREAD_N / 4; ++g) {
-      const int64 column = first_n + n + g * 32;
-      float value[4];
-      float4 total{0, 0, 0, 0};
-      if (has_totals) total = totals[(i * (THREAD_N / 4) + g) * kThreads];
-      value[0] = alpha * (sum[i][g * 4] + total.x);
-      value[1] = alpha * (sum[i][g * 4 + 1] + total.y);
-      value[2] = alpha * (sum[i][g * 4 + 2] + total.z);
-      value[3] = alpha * (sum[i][g * 4 + 3] + total.w);
-      if (fours) {
-        if (column >= product.n) continue;
-        float4* const to = reinterpret_cast<float4*>(to_row + column);
-        if (beta != 0) {
-          const float4 old = *to;
-          value[0] = __fmaf_rn(beta, old.x, value[0]);
-          value[1] = __fmaf_rn(beta, old.y, value[1]);
-          value[2] = __fmaf_rn(beta, old.z, value[2]);
-          value[3] = __fmaf_rn(beta, old.w, value[3]);
-        }
-        *to = {value[0], value[1], value[2], value[3]};
-      } else {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          if (column + e >= product.n) continue;
-          float* const to = to_row + (column + e) * c_col;
-          if (beta != 0) value[e] = __fmaf_rn(beta, *to, value[e]);
-          *to = value[e];
-        }
+      for (int e = 0; e < 4; ++e) {
+        if (column + e >= product.n) break;
+        if (beta != 0) value[e] = __fmaf_rn(beta, to[e * c_col], value[e]);
+        to[e * c_col] = value[e];
       }
     }
   }
