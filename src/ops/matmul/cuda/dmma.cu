@@ -3,7 +3,7 @@
 //
 // WARP_M, WARP_N: multiples of 16. WARPS_M, WARPS_N: warps of a block. STAGES: tiles in shared
 // memory. A_COPY, B_COPY: how an operand is copied (kinds below). BLOCKS: at least so many at a
-// time on a multiprocessor. SPLIT 1: sums go to args.partials.
+// time on a multiprocessor.
 #include "ops/matmul/cuda/async_copy.cuh"
 #include "ops/matmul/cuda/split.h"
 #include "ops/matmul/cuda/tile_order.cuh"
@@ -205,11 +205,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   }
 
   // To C, or to this part's sums, which lie row by row.
-  const double alpha = SPLIT ? 1.0 : product.alpha;
-  const double beta = SPLIT ? 0.0 : product.beta;
-  const int64 c_row = SPLIT ? product.n : product.c_row;
-  const int64 c_col = SPLIT ? 1 : product.c_col;
-  double* const c = SPLIT ? static_cast<double*>(args.partials) +
+  const bool split = args.partials != nullptr;
+  const double alpha = split ? 1.0 : product.alpha;
+  const double beta = split ? 0.0 : product.beta;
+  const int64 c_row = split ? product.n : product.c_row;
+  const int64 c_col = split ? 1 : product.c_col;
+  double* const c = split ? static_cast<double*>(args.partials) +
                                 (place.split * product.batch + place.batch) * product.m * product.n
                           : static_cast<double*>(product.c) + batch.c;
   const bool pairs = c_col == 1 && (c_row & 1) == 0 && (product.n & 1) == 0 &&

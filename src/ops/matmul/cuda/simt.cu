@@ -4,7 +4,7 @@
 //
 // THREAD_M, THREAD_N: multiples of 4. WARPS_M, WARPS_N; a warp is 4 x 8 threads. DEPTH: terms of a
 // tile, STAGES: tiles in shared memory. A_COPY, B_COPY: how an operand is copied (kinds below).
-// BLOCKS: at least so many at a time on a multiprocessor. SPLIT 1: sums go to args.partials.
+// BLOCKS: at least so many at a time on a multiprocessor.
 #include "ops/matmul/cuda/async_copy.cuh"
 #include "ops/matmul/cuda/split.h"
 #include "ops/matmul/cuda/tile_order.cuh"
@@ -270,11 +270,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   }
 
   // To C, or to this part's sums, which lie row by row.
-  const float alpha = SPLIT ? 1.0f : float(product.alpha);
-  const float beta = SPLIT ? 0.0f : float(product.beta);
-  const int64 c_row = SPLIT ? product.n : product.c_row;
-  const int64 c_col = SPLIT ? 1 : product.c_col;
-  float* const c = SPLIT ? static_cast<float*>(args.partials) +
+  const bool split = args.partials != nullptr;
+  const float alpha = split ? 1.0f : float(product.alpha);
+  const float beta = split ? 0.0f : float(product.beta);
+  const int64 c_row = split ? product.n : product.c_row;
+  const int64 c_col = split ? 1 : product.c_col;
+  float* const c = split ? static_cast<float*>(args.partials) +
                                (place.split * product.batch + place.batch) * product.m * product.n
                          : static_cast<float*>(product.c) + batch.c;
   // Whether every four that begins at a multiple of 4 is a 16-byte word.
