@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_ASYNC_COPY_CUH_
 #define ROOFTUNE_ASYNC_COPY_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 __device__ __forceinline__ uint32 shared_address(const void* pointer) {
   return uint32(__cvta_generic_to_shared(pointer));

@@ -1,6 +1,6 @@
 // C = alpha * (sum of the parts of a product whose k was split) + beta * C. SUM_TYPE: float or double.
 #include "ops/matmul/cuda/split.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     rooftune_kernel(const __grid_constant__ rooftune::SplitArgs args) {

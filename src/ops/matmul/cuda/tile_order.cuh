@@ -3,7 +3,7 @@
 #define ROOFTUNE_TILE_ORDER_CUH_
 
 #include "ops/matmul/cuda/split.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 struct TilePlace {
   int tile_m, tile_n, split;
