@@ -13,6 +13,7 @@
 #ifndef ROOFTUNE_STREAM_CUH_
 #define ROOFTUNE_STREAM_CUH_
 
+#include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/stream_args.h"
 #include "ops/matmul/cuda/types.cuh"
 
@@ -234,31 +235,6 @@ __device__ __forceinline__ Sum sum_of_rank(const Sum& mine, uint32 rank) {
 #endif
 }
 
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, double sum) {
-  double* c = static_cast<double*>(to);
-  *c = args.beta == 0 ? args.alpha * sum : args.alpha * sum + args.beta * *c;
-}
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, int sum) {
-  int* c = static_cast<int*>(to);  // wraps around
-  const uint32 scaled = uint32(int(args.alpha)) * uint32(sum);
-  *c = int(args.beta == 0 ? scaled : scaled + uint32(int(args.beta)) * uint32(*c));
-}
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, float sum) {
-  float value = float(args.alpha) * sum;
-  if (args.c_bytes == 4) {
-    float* c = static_cast<float*>(to);
-    *c = args.beta == 0 ? value : value + float(args.beta) * *c;
-  } else if (args.c_half) {
-    f16* c = static_cast<f16*>(to);
-    if (args.beta != 0) value += float(args.beta) * widen<float>(*c);
-    *c = rounded<f16>::from(value);
-  } else {
-    bf16* c = static_cast<bf16*>(to);
-    if (args.beta != 0) value += float(args.beta) * widen<float>(*c);
-    *c = rounded<bf16>::from(value);
-  }
-}
-
 // Every warp has written its sums. Always in the same order, so that results repeat.
 __device__ __forceinline__ void finish(const rooftune::StreamArgs& args, const Place& place,
                                        uint32 unit, int round) {
@@ -294,7 +270,7 @@ __device__ __forceinline__ void finish(const rooftune::StreamArgs& args, const P
     const int64 row = (int64(tile) * row_warps(args) + first_tile) * kTileRows + r;
     if (row < args.rows) {
       const int64 at = batch * args.c_batch + v * args.c_v + row * args.c_r;
-      store(args, static_cast<unsigned char*>(args.c) + at * args.c_bytes, sum);
+      store(args.out, args.c, at, sum);
     }
   }
 }

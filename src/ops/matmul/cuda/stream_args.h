@@ -2,6 +2,8 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_STREAM_ARGS_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_STREAM_ARGS_H_
 
+#include "ops/matmul/cuda/output.h"
+
 namespace rooftune {
 
 // out(v, r) = alpha * sum over p of x(v, p) * w(r, p) + beta * out(v, r): a few vectors x against a
@@ -15,13 +17,11 @@ struct StreamArgs {
   long long x_v, x_k;
   long long c_v, c_r;
   long long w_batch, x_batch, c_batch;
-  double alpha, beta;
   unsigned tiles;  // of rows, in each batch
   unsigned units;  // tiles of all batches: block b takes b, b + gridDim.x, ...
+  Output out;
   int vectors;
   int k_warps;  // warps of a block that share a tile of rows and divide k
-  int c_bytes;  // of an element of C
-  int c_half;   // a C of two bytes is f16, not bf16
 };
 
 // The argument of stream_arrange.cu, which makes x contiguous along k and aligned.
