@@ -4,7 +4,7 @@
 #define ROOFTUNE_OUTPUT_CUH_
 
 #include "ops/matmul/cuda/output.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 __device__ __forceinline__ void store(const rooftune::Output& out, void* base, int64 at,
                                       double sum) {

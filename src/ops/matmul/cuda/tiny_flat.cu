@@ -3,7 +3,7 @@
 // same lines, which the first cache has. Specialised by A_TYPE, B_TYPE, K_LANES.
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/tiny_args.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     rooftune_kernel(const __grid_constant__ rooftune::TinyArgs args) {

@@ -8,7 +8,7 @@
 //   A_LOAD, B_LOAD  elements that are loaded at once along the contiguous axis
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/tiny_args.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 using Sum = sum_of<A_TYPE>::type;
 constexpr int kTileM = TM * TY, kTileN = TN * TX, kThreads = TY * TX;
