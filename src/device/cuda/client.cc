@@ -85,8 +85,8 @@ class Context {
 
 class CudaKernel final : public Kernel {
  public:
-  CudaKernel(KernelId id, std::shared_ptr<Context> context, CUmodule module, CUfunction function)
-      : Kernel(std::move(id)), function(function), context_(std::move(context)), module_(module) {}
+  CudaKernel(KernelId id, std::shared_ptr<Context> context, CUmodule module, CUfunction entry)
+      : Kernel(std::move(id)), function(entry), context_(std::move(context)), module_(module) {}
   ~CudaKernel() override {
     const Context::Scope scope(*context_);
     context_->driver.module_unload(module_);
@@ -100,8 +100,8 @@ class CudaKernel final : public Kernel {
 
 class CudaEvent final : public Event {
  public:
-  CudaEvent(std::shared_ptr<Context> context, CUevent event)
-      : event(event), context_(std::move(context)) {}
+  CudaEvent(std::shared_ptr<Context> context, CUevent handle)
+      : event(handle), context_(std::move(context)) {}
   ~CudaEvent() override {
     const Context::Scope scope(*context_);
     context_->driver.event_destroy(event);

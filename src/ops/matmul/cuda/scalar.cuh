@@ -3,7 +3,7 @@
 #ifndef ROOFTUNE_SCALAR_CUH_
 #define ROOFTUNE_SCALAR_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 using A = A_TYPE;
 using B = B_TYPE;
