@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "ops/reduce/cuda/kernels.h"
 #include "ops/reduce/problem.h"
 
 namespace rooftune {
@@ -56,9 +57,19 @@ Result<SumReference> SumReference::make(Client& client, const SumArgs& args, Str
     return fail(ErrorKind::out_of_memory,
                 fmt::format("no memory on the host to check {} sums", args.outputs));
   }
-  Status done = args.dtype == DType::f32 ? reference.add_all<float>(client, args, stream)
-                                         : reference.add_all<double>(client, args, stream);
+  reference.varied_ = sum_inputs(args) == 1;
+  Status done = !client.capabilities().host_memory
+                    ? reference.add_all_on_device(client, args, stream)
+                : args.dtype == DType::f32 ? reference.add_all<float>(client, args, stream)
+                                           : reference.add_all<double>(client, args, stream);
   if (!done) return std::unexpected(std::move(done.error()));
+  std::int64_t usable = 0;
+  for (std::int64_t i = 0; i < reference.count_; ++i) {
+    Sum& sum = reference.sums_[i];
+    if (std::isfinite(sum.value)) sum.value += sum.low;
+    usable += sum.magnitude > 0 && sum.magnitude < largest_safe(args.dtype) ? 1 : 0;
+  }
+  reference.conclusive_ = reference.varied_ && 2 * usable > reference.count_;
   return reference;
 }
 
@@ -78,7 +89,7 @@ Status SumReference::add_all(Client& client, const SumArgs& args, Stream stream)
   std::array<std::int64_t, 2 * kMaxSumAxes> at{};
   std::int64_t offset = 0, output = 0, block_end = block, window_begin = 0, window_end = 0;
   T first{};
-  bool any = false, varied = sum_inputs(args) == 1;
+  bool any = false;
   for (bool more = true; more;) {
     for (std::int64_t begin = 0; begin < inner.extent;) {
       const std::int64_t start = offset + begin * inner.step;
@@ -95,7 +106,7 @@ Status SumReference::add_all(Client& client, const SumArgs& args, Stream stream)
       if (!any) first = values[0];
       any = true;
       for (std::int64_t i = 0; i < count; ++i) {
-        varied |= values[i] != first;
+        varied_ |= values[i] != first;
         sums_[output + (begin + i) * inner.outputs].add(double{values[i]});
       }
       begin += count;
@@ -116,14 +127,20 @@ Status SumReference::add_all(Client& client, const SumArgs& args, Stream stream)
       }
     }
   }
-  std::int64_t usable = 0;
-  for (std::int64_t i = 0; i < count_; ++i) {
-    Sum& sum = sums_[i];
-    if (std::isfinite(sum.value)) sum.value += sum.low;
-    usable += sum.magnitude > 0 && sum.magnitude < largest_safe(args.dtype) ? 1 : 0;
-  }
-  conclusive_ = varied && 2 * usable > count_;
   return {};
+}
+
+Status SumReference::add_all_on_device(Client& client, const SumArgs& args, Stream stream) {
+  return check_sums_on_device(client, stream, args,
+                              [this](std::int64_t output, const CheckedSumPart& part) {
+                                Sum& sum = sums_[output];
+                                // add() would count the size of the part, not of its terms.
+                                const double magnitude = sum.magnitude + part.magnitude;
+                                sum.add(part.value);
+                                sum.low += part.low;
+                                sum.magnitude = magnitude;
+                                varied_ |= part.differs > 0;
+                              });
 }
 
 void SumReference::Sum::add(double x) {

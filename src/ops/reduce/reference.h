@@ -36,7 +36,8 @@ class SumReference {
  public:
   SumReference() = default;
 
-  // Reads every element of the input once, on the host, through the client.
+  // Reads every element of the input once: on the host, through the client, or by a kernel of its
+  // own where the host cannot read the device's memory.
   // Errors: out_of_memory for the host's; those of Client::read.
   static Result<SumReference> make(Client& client, const SumArgs& args, Stream stream);
 
@@ -58,11 +59,14 @@ class SumReference {
     double magnitude = 0;
     void add(double x);
   };
+  // Add all terms; set whether they differ.
   template <class T>
   Status add_all(Client& client, const SumArgs& args, Stream stream);
+  Status add_all_on_device(Client& client, const SumArgs& args, Stream stream);
 
   std::unique_ptr<Sum[]> sums_;
   std::int64_t count_ = 0;
+  bool varied_ = false;
   bool conclusive_ = false;
 };
 

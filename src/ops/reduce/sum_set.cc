@@ -24,6 +24,8 @@ void describe_sum(TunableSet<SumKey, SumArgs>& set) {
   const auto runtime = parts.find("runtime");
   if (runtime != parts.end() && runtime->second == "cpu") {
     add_cpu_candidates(set);
+  } else if (runtime != parts.end() && runtime->second == "cuda") {
+    add_cuda_candidates(set);
   } else {
     add_fake_candidates(set);
   }

@@ -15,6 +15,7 @@ void describe_sum(TunableSet<SumKey, SumArgs>& set);
 // The rooms of candidates that describe_sum chooses from. Of the CPU: those that the device's
 // instruction set allows (its features "isa:..."), in the group `cpu`.
 void add_cpu_candidates(TunableSet<SumKey, SumArgs>& set);
+void add_cuda_candidates(TunableSet<SumKey, SumArgs>& set);
 void add_fake_candidates(TunableSet<SumKey, SumArgs>& set);
 
 }  // namespace rooftune

@@ -18,7 +18,8 @@
 
 namespace rooftune {
 
-// One kernel: a .cu file of this folder and what it is specialised by. The file defines
+// One kernel: a .cu file of this folder, or with its path from src/, and what it is specialised by.
+// The file defines
 //   extern "C" __global__ void rooftune_kernel(const __grid_constant__ Args args)
 // over a plain struct of its own, which the host side mirrors (a header that both include).
 struct CudaKernelPlan {

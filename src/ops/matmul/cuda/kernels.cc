@@ -10,7 +10,7 @@
 
 namespace rooftune {
 
-std::span<const EmbeddedFile> matmul_cuda_sources();  // made by the build
+std::span<const EmbeddedFile> cuda_kernel_sources();  // made by the build
 
 namespace {
 
@@ -25,7 +25,9 @@ Result<Text> text_of(std::string_view file) {
   static std::map<std::string, Text, std::less<>> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(file); found != known.end()) return found->second;
-  auto text = with_includes(matmul_cuda_sources(), "ops/matmul/cuda/" + std::string(file));
+  const bool elsewhere = file.find('/') != std::string_view::npos;
+  auto text = with_includes(cuda_kernel_sources(),
+                            (elsewhere ? "" : "ops/matmul/cuda/") + std::string(file));
   if (!text) return std::unexpected(text.error());
   Text made{std::make_shared<const std::string>(*std::move(text)), {}};
   made.hash = digest(*made.text);
