@@ -1,7 +1,7 @@
 # rooftune::rooftune: the rooms as one library, for those who use Rooftune: inside this build,
 # through add_subdirectory, or installed and found with find_package(rooftune).
 
-set(rooms base device device_fake device_cpu store throughput tune ops)
+set(rooms base device device_fake device_cpu device_cuda store throughput tune ops)
 list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:rooftune_\\1>" OUTPUT_VARIABLE room_objects)
 add_library(rooftune_library STATIC ${room_objects})
 add_library(rooftune::rooftune ALIAS rooftune_library)

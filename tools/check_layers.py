@@ -18,13 +18,14 @@ SEES = {
     "device": {"base"},
     "device/fake": {"base", "device"},
     "device/cpu": {"base", "device"},
+    "device/cuda": {"base", "device"},
     "store": {"base", "device"},
     "throughput": {"base", "device"},
     "tune": {"base", "device", "store", "throughput"},
     "ops options": {"base", "device"},
-    "ops": {"base", "device", "device/fake", "device/cpu", "store", "throughput", "tune",
+    "ops": {"base", "device", "device/fake", "device/cpu", "device/cuda", "store", "throughput", "tune",
             "ops options"},
-    "cli": {"base", "device", "device/fake", "device/cpu", "store", "throughput", "tune",
+    "cli": {"base", "device", "device/fake", "device/cpu", "device/cuda", "store", "throughput", "tune",
             "ops options", "ops"},
 }
 

@@ -57,6 +57,10 @@ struct Capabilities {
   std::uint64_t max_allocation_bytes = 0;
   std::uint64_t max_threads_per_group = 0;
   double clock_resolution_s = 0;  // shortest time that profile() can tell from zero
+  bool host_memory = true;        // the host can read and write what allocate() gives
+  // Kernels are compiled when they are first wanted, which takes long and may be done for several
+  // at once; measuring happens on a stream of its own, since the default one may have limits.
+  bool compiles_at_run_time = false;
 
   bool supports(DType dtype) const;
   bool has_feature(std::string_view name) const;
@@ -254,6 +258,9 @@ class Client {
   virtual void destroy_stream(Stream stream) = 0;
   // Waits until everything on the stream is done. Errors: launch_failed for what went wrong there.
   virtual Status synchronize(Stream stream) = 0;
+  // True while what is enqueued on the stream is recorded for later (CUDA's stream capture):
+  // nothing can be measured then.
+  virtual bool recording(Stream) const { return false; }
   virtual Result<std::unique_ptr<Event>> record(Stream stream) = 0;
   virtual Status wait(const Event& event) = 0;                 // the host waits
   virtual Status wait(Stream stream, const Event& event) = 0;  // the stream waits

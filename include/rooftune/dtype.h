@@ -36,7 +36,8 @@ std::string_view to_string(DType dtype);
 // The inverse of to_string; nothing for an unknown name.
 std::optional<DType> parse_dtype(std::string_view name);
 
-// The DType of a C++ type: dtype_of<float> is DType::f32. The 16-bit types are in float16.h.
+// The DType of a C++ type: dtype_of<float> is DType::f32. The 16-bit types are in float16.h, the
+// 8-bit ones in float8.h.
 template <class T>
 inline constexpr DType dtype_of = T::rooftune_dtype;
 template <>

@@ -95,10 +95,17 @@ class Candidate {
   Candidate& group(std::string name, int inner) {
     return group(std::move(name), [inner](const K&) { return inner; });
   }
-  // Builds what the candidate needs before its first launch (e.g. compiles its kernel). The time
-  // counts as compile time; an error is recorded as build_failed.
-  Candidate& prepare(std::function<Status()> step) {
-    prepare_ = std::move(step);
+  // Builds what the candidate needs before its first launch (e.g. compiles its kernel): step() or
+  // step(args), which is called for every legal problem that is new to the tuner. Steps of several
+  // candidates may run at the same time. The time counts as compile time; an error is recorded as
+  // build_failed.
+  template <class Step>
+  Candidate& prepare(Step step) {
+    if constexpr (std::is_invocable_v<Step&, const Args&>) {
+      prepare_ = std::move(step);
+    } else {
+      prepare_ = [step = std::move(step)](const Args&) { return step(); };
+    }
     return *this;
   }
 
@@ -113,7 +120,7 @@ class Candidate {
   std::string version_ = "1";
   Run run_;
   std::function<const char*(const Args&)> illegal_because_;
-  std::function<Status()> prepare_;
+  std::function<Status(const Args&)> prepare_;
   std::vector<Membership> memberships_;
 };
 
@@ -183,9 +190,9 @@ class TunableSet {
       return fail(ErrorKind::launch_failed, detail::exception_text(name(i)));
     }
   }
-  Status prepare(std::size_t i) const {
+  Status prepare(std::size_t i, const Args& args) const {
     try {
-      if (candidates_[i]->prepare_) return candidates_[i]->prepare_();
+      if (candidates_[i]->prepare_) return candidates_[i]->prepare_(args);
     } catch (...) {
       return fail(ErrorKind::build_failed, detail::exception_text(name(i)));
     }

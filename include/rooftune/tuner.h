@@ -141,7 +141,7 @@ class Tuner final : public TunerBase {
     if (const char* reason = set_.illegal_because(*i, args)) {
       return fail(ErrorKind::illegal, "candidate " + set_.name(*i) + " cannot run this: " + reason);
     }
-    if (Status built = set_.prepare(*i); !built) return built;
+    if (Status built = set_.prepare(*i, args); !built) return built;
     if (report != nullptr) *report = {Origin::forced, set_.name(*i), false};
     return set_.run(*i, args, stream);
   }
@@ -330,7 +330,7 @@ Status Tuner<K, Args>::run_first(const std::vector<std::size_t>& order, const Ar
     std::string reason;
     if (const char* illegal = set_.illegal_because(i, args)) {
       reason = illegal;
-    } else if (Status built = set_.prepare(i); !built) {
+    } else if (Status built = set_.prepare(i, args); !built) {
       reason = built.error().text;
       if (failed != nullptr) failed->push_back(i);
     } else if (Status done = set_.run(i, args, stream); !done) {
@@ -374,6 +374,14 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   if (taken) {
     lock.unlock();
     return run_first(order_of(nullptr), args, stream, Origin::fallback, false, report);
+  }
+  if (set_.client().recording(stream)) {
+    // The stream is captured: nothing on it runs before the graph does, so nothing can be measured.
+    lock.unlock();
+    if (entry != nullptr && usable(entry->ranking, args)) {
+      return run_first(order_of(entry->decision.get()), args, stream, entry->origin, false, report);
+    }
+    return untuned(key, args, stream, report);
   }
   const std::uint64_t generation = generation_;
   std::shared_ptr<const Decision> known = entry != nullptr ? entry->decision : nullptr;

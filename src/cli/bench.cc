@@ -26,7 +26,8 @@
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
 #include "ops/matmul/rivals.h"
-#include "ops/matmul/trial.h"
+#include "ops/matmul/trial_memory.h"
+#include "ops/matmul/verify.h"
 #include "rooftune/tuner.h"
 #include "throughput/prober.h"
 #include "throughput/roofline.h"
@@ -74,14 +75,6 @@ struct Roofline {
 std::optional<double> mean(std::optional<double> before, std::optional<double> after) {
   if (before && after) return (*before + *after) / 2;
   return before ? before : after;
-}
-
-// The same operands elsewhere: where those of `args` lie, which were made from the first set.
-ProductViews views_at(const GemmArgs& args, ProductViews views) {
-  views.lhs.data = args.a;
-  views.rhs.data = args.b;
-  views.out.data = args.c;
-  return views;
 }
 
 class Bench {
@@ -201,20 +194,18 @@ class Bench {
       if (Status done = call(views, options); !done) return done;
       if (!options.report->tuned) break;
     }
-    // As in a search: an output of its own, poisoned before each run, in memory that only the
-    // device may be able to read.
-    const auto trial = make_matmul_trial(client_, sets.front(), stream_,
-                                         session_.settings().autotune.memory_bytes);
-    if (!trial) return std::unexpected(trial.error());
+    const auto reference = ProductCheck::make(sets.front(), matrix_passes(client_, stream_));
+    if (!reference) return std::unexpected(reference.error());
     const auto checked = [&](auto run) -> Result<Check> {
-      if (Status poisoned = (*trial)->poison(stream_); !poisoned) {
-        return std::unexpected(poisoned.error());
+      if (Status filled = fill_nan(client_, stream_, views.out); !filled) {
+        return std::unexpected(filled.error());
       }
-      if (Status done = run((*trial)->args()); !done) return std::unexpected(done.error());
-      return (*trial)->check(stream_);
+      Status done = run();
+      if (done) done = client_.synchronize(stream_);
+      if (!done) return std::unexpected(done.error());
+      return reference->check(sets.front());
     };
-    const auto found =
-        checked([&](const GemmArgs& args) { return enqueue(views_at(args, views), options); });
+    const auto found = checked([&] { return enqueue(views, options); });
     if (!found) return std::unexpected(found.error());
     row.correct = found->right();
     row.error = found->error;
@@ -227,7 +218,7 @@ class Bench {
           continue;
         }
       }
-      const auto theirs = checked([&](const GemmArgs& args) { return rival.run(args, stream_); });
+      const auto theirs = checked([&] { return rival.run(sets.front(), stream_); });
       if (!theirs) {
         time.reason = theirs.error().text;
       } else if (!theirs->right()) {
@@ -242,24 +233,15 @@ class Bench {
                                            std::size_t count) {
     if (on_processor()) return by_host_clock([run = std::move(run)] { return run(0); });
     return [this, run = std::move(run), count](int runs) -> Result<double> {
-      // A device may replay what it was given once, so every set has its turn in each cycle; short
-      // kernels are given many at a time, for the gaps between cycles to be few.
-      constexpr std::size_t kLongCycle = 20;
-      const auto asked = static_cast<std::size_t>(runs);
-      const std::size_t cycle =
-          count * std::max<std::size_t>(std::min(asked, kLongCycle) / count, 1);
-      const std::size_t cycles = (asked + cycle - 1) / cycle;
+      // Whole turns of all sets; at least two runs, since a device that replays what it was given
+      // may do so for several only.
+      const std::size_t turns = (static_cast<std::size_t>(std::max(runs, 2)) + count - 1) / count;
+      const std::size_t all = turns * count;
+      std::size_t next = 0;
       const auto seconds = client_.profile(
-          stream_,
-          [&]() -> Status {
-            for (std::size_t i = 0; i < cycle; ++i) {
-              if (Status done = run(i % count); !done) return done;
-            }
-            return {};
-          },
-          static_cast<int>(cycles));
+          stream_, [&] { return run(next++ % count); }, static_cast<int>(all));
       if (!seconds) return seconds;
-      return *seconds / static_cast<double>(cycle * cycles);
+      return *seconds / static_cast<double>(all);
     };
   }
 

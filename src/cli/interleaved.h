@@ -36,8 +36,9 @@ struct Pace {
 // above the step of the clock and the cost of reading it, some 30 ns.
 inline constexpr Pace kProcessorPace{0.03, 2e-3, 100e-6, 100'000, 0.3};
 // Nothing spins there. Its clock has steps of half a microsecond, and what starts a sample may take
-// ten: a sample a hundred times as long tells the time of a kernel to within 1 %.
-inline constexpr Pace kDevicePace{0, 2e-3, 1e-3, 1000, 0.15};
+// ten: a sample a hundred times as long, or of hundreds of launches, tells the time of a kernel to
+// within 1 or 2 %.
+inline constexpr Pace kDevicePace{0, 2e-3, 1e-3, 300, 0.15};
 
 // All contestants take turns, so that a machine that slows down slows all of them; kRounds turns
 // with at least one sample each.

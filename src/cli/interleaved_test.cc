@@ -47,7 +47,7 @@ TEST(Interleaved, ASampleIsOfManyShortRunsUpToALimit) {
   time_interleaved(contestants, pace);
   ASSERT_EQ(asked.size(), 2u * kRounds);
   EXPECT_EQ(asked[0], 1);
-  EXPECT_EQ(asked[1], 1000);
+  EXPECT_EQ(asked[1], 300);
   pace.most_runs = 30;
   time_interleaved(contestants, pace);
   EXPECT_EQ(asked.back(), 30);

@@ -174,9 +174,9 @@ std::uint64_t aligned(std::uint64_t bytes) {
 
 }  // namespace
 
-Status fill_nan(Client& client, const View& out) {
+Status fill_nan(Client& client, Stream stream, const View& out) {
   constexpr std::array<std::byte, 1> kPattern = {std::byte{0xff}};
-  return client.fill(Stream{}, out.data, kPattern, bytes_of(out));
+  return client.fill(stream, out.data, kPattern, bytes_of(out));
 }
 
 double operand_bytes(const Product& product) {
@@ -243,7 +243,7 @@ Result<Operands> make_operands(Client& client, const Product& product, std::uint
     if (Status s = fill_random(&ProductViews::lhs); !s) return s;
     if (Status s = fill_random(&ProductViews::rhs); !s) return s;
     for (const ProductViews& set : operands.sets) {
-      if (Status s = fill_nan(client, set.out); !s) return s;
+      if (Status s = fill_nan(client, Stream{}, set.out); !s) return s;
     }
     return client.synchronize(Stream{});
   };

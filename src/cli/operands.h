@@ -36,7 +36,7 @@ int sets_beyond_cache(const Client& client, const Product& product);
 
 // Every byte of a dense output all ones, a NaN in every floating-point type: what a kernel leaves
 // out is then seen.
-Status fill_nan(Client& client, const View& out);
+Status fill_nan(Client& client, Stream stream, const View& out);
 
 // Of the three operands together.
 double operand_bytes(const Product& product);

@@ -3,12 +3,14 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "device/cpu/client.h"
+#include "device/cuda/client.h"
 #include "device/fake/fake_client.h"
 #include "ops/matmul/fake_work.h"
 #include "ops/matmul/matmul_set.h"
@@ -19,6 +21,19 @@
 
 namespace rooftune {
 namespace {
+
+// 3 for "cuda:3"; nothing for other devices.
+std::optional<int> cuda_index(std::string_view device) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = 0;
+  if (!device.starts_with(kPrefix)) return std::nullopt;
+  device.remove_prefix(kPrefix.size());
+  const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), index);
+  if (error != std::errc() || end != device.data() + device.size() || index < 0) {
+    return std::nullopt;
+  }
+  return index;
+}
 
 Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
   if (settings.device == "cpu") {
@@ -34,6 +49,12 @@ Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
     auto client = CpuClient::make(options);
     if (!client) return std::unexpected(client.error());
     return *std::move(client);
+  }
+  if (const auto index = cuda_index(settings.device)) {
+    auto client = CudaClient::make(*index);
+    if (client) return *std::move(client);
+    return fail(client.error().kind,
+                "device '" + settings.device + "' is not available: " + client.error().text);
   }
   if (settings.device == "fake") {
     return std::make_shared<FakeClient>(demo_script(fake_matmul_work));
@@ -64,10 +85,16 @@ std::filesystem::path user_cache_folder() {
 }  // namespace
 
 std::vector<DeviceStatus> list_devices() {
-  return {{"cpu", true, ""},
-          {"fake", true, ""},
-          {"cuda:0", false, "this build has no CUDA device"},
-          {"vulkan:0", false, "this build has no Vulkan device"}};
+  std::vector<DeviceStatus> all = {{"cpu", true, ""}, {"fake", true, ""}};
+  if (const auto devices = CudaClient::list()) {
+    for (std::size_t i = 0; i < devices->size(); ++i) {
+      all.push_back({"cuda:" + std::to_string(i), true, ""});
+    }
+  } else {
+    all.push_back({"cuda:0", false, devices.error().text});
+  }
+  all.push_back({"vulkan:0", false, "this build has no Vulkan device"});
+  return all;
 }
 
 Session::Session(std::shared_ptr<Client> client, Settings settings, Folders folders, Warn warn)

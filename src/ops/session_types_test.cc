@@ -103,7 +103,7 @@ TEST_F(SessionTypes, EveryTypeAndPolicyIsRightAndRemembered) {
         const auto check = ProductCheck::make(problem.gemm);
         ASSERT_TRUE(check);
         ASSERT_TRUE(session->matmul(lhs.tensor, rhs.tensor, out.tensor, options));
-        const Check found = check->check(problem.gemm);
+        const Check found = check->check(problem.gemm).value();
         EXPECT_TRUE(found.right())
             << to_string(types.lhs) << " " << to_string(types.rhs) << " " << to_string(types.out)
             << " " << to_string(types.precision) << " " << m << "x" << n << "x" << k << " by "

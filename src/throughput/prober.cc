@@ -43,6 +43,9 @@ constexpr double kStep = 4;
 // regions a probe uses, keeps most of what a pass reads out of it; more would cost more to touch
 // than to measure.
 constexpr double kBeyondCache = 2;
+// On a device with memory of its own touching more costs next to nothing, and its cache serves what
+// the other half of a copy has not pushed out yet.
+constexpr double kBeyondDeviceCache = 8;
 constexpr double kCacheUnknown = 32 << 20;
 
 std::string compute_key(ProbeKind kind, DType dtype, int threads) {
@@ -60,11 +63,10 @@ std::vector<double> Prober::curve_points() const {
   const double cache = capabilities.last_level_cache_bytes > 0
                            ? double(capabilities.last_level_cache_bytes)
                            : kCacheUnknown;
+  const double largest = cache * (capabilities.host_memory ? kBeyondCache : kBeyondDeviceCache);
   std::vector<double> points;
-  for (double bytes = kSmallestSet; bytes < cache * kBeyondCache; bytes *= kStep) {
-    points.push_back(bytes);
-  }
-  points.push_back(cache * kBeyondCache);
+  for (double bytes = kSmallestSet; bytes < largest; bytes *= kStep) points.push_back(bytes);
+  points.push_back(largest);
   return points;
 }
 
@@ -73,8 +75,14 @@ Result<double> Prober::timed(const ProbeKernel& kernel, const ProbeArgs& args, i
                       /*shared_bytes=*/0,  {}};
   const auto lock = client_.exclusive();
   launches_ += static_cast<std::uint64_t>(repeats);
+  if (stream_.native == 0 && client_.capabilities().compiles_at_run_time) {
+    // As a search does, so that both time launches in the same way.
+    const auto own = client_.create_stream();
+    if (!own) return std::unexpected(own.error());
+    stream_ = *own;
+  }
   auto seconds = client_.profile(
-      Stream{}, [&] { return client_.launch(Stream{}, launch); }, repeats);
+      stream_, [&] { return client_.launch(stream_, launch); }, repeats);
   if (!seconds) return seconds;
   if (!(*seconds > 0) || !std::isfinite(*seconds)) {
     return fail(ErrorKind::not_timed,
@@ -148,10 +156,9 @@ Result<double> Prober::measure_memory(ProbeKind kind, double working_set_bytes) 
     scratch_ = *std::move(memory);
     const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80},
                                  std::byte{0x3f}};
-    if (Status filled = client_.fill(Stream{}, scratch_.address(), pattern, scratch_.bytes());
-        !filled) {
-      return std::unexpected(filled.error());
-    }
+    Status filled = client_.fill(Stream{}, scratch_.address(), pattern, scratch_.bytes());
+    if (filled) filled = client_.synchronize(Stream{});
+    if (!filled) return std::unexpected(filled.error());
   }
   ProbeArgs args;
   args.sink = sink->address();

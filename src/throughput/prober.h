@@ -55,6 +55,9 @@ class Prober {
  public:
   // `store` may be null. Both outlive the prober.
   Prober(Client& client, ProbeStore* store) : client_(client), store_(store) {}
+  ~Prober() { client_.destroy_stream(stream_); }
+  Prober(const Prober&) = delete;
+  Prober& operator=(const Prober&) = delete;
 
   // Where there are no matrix units for the type, the peak of the plain ones. A type that runs at
   // the rate of another (ProbeKernel::same_as) is measured and kept with that one.
@@ -105,6 +108,7 @@ class Prober {
   std::map<std::string, bool> distrusted_;
   double seconds_ = 0;
   std::uint64_t launches_ = 0;
+  Stream stream_;   // on which probes run
   Buffer scratch_;  // memory for the curve, kept only while measuring
 };
 

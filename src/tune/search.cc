@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "throughput/roofline.h"
 #include "tune/context_internals.h"
 #include "tune/plan.h"
+#include "tune/preparation.h"
 #include "tune/schedule.h"
 
 namespace rooftune::detail {
@@ -38,6 +40,42 @@ bool disqualified(Verdict verdict) {
   return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
          verdict == Verdict::launch_failed;
 }
+
+// A stream for one search, on devices that want one: behind what the caller's stream has been
+// given, and gone when the search is over, with all its work done.
+class OwnStream {
+ public:
+  OwnStream(Client& client, Problem& problem)
+      : client_(client), problem_(problem), callers_(problem.stream()) {
+    if (!client.capabilities().compiles_at_run_time) return;
+    auto made = client.create_stream();
+    if (!made) {
+      error = std::unexpected(std::move(made.error()));
+      return;
+    }
+    own_ = *made;
+    problem.use(own_);
+    auto before = client.record(callers_);
+    error = before ? client.wait(own_, **before) : std::unexpected(std::move(before.error()));
+  }
+  ~OwnStream() {
+    if (own_.native == 0) return;
+    // An error is that of a candidate, which has been told of.
+    static_cast<void>(client_.synchronize(own_));
+    problem_.use(callers_);
+    client_.destroy_stream(own_);
+  }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  Status error = {};
+
+ private:
+  Client& client_;
+  Problem& problem_;
+  const Stream callers_;
+  Stream own_ = {};
+};
 
 class Search {
  public:
@@ -80,6 +118,8 @@ class Search {
       finish({0});
       return std::move(decision_);
     }
+    const OwnStream own(client_, problem_);
+    if (!own.error.has_value()) return std::unexpected(own.error.error());
     if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
       return std::unexpected(made.error());
     }
@@ -186,6 +226,10 @@ class Search {
     std::vector<std::vector<double>> prior;
     for (const std::size_t i : members) prior.push_back(evidence(i).samples);
     Schedule schedule(settings_, limit_s_, std::move(prior));
+    Preparation preparation(
+        members, [this](std::size_t i) { return problem_.prepare(i); },
+        client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0);
+    preparation_ = &preparation;
 
     while (const auto member = trial_error_ ? std::nullopt : schedule.next()) {
       if (out_of_budget()) {
@@ -284,13 +328,8 @@ class Search {
     Visit& visit = visits_[i];
     visit.launched = true;
     {
-      double seconds = 0;
-      Status built = {};
-      {
-        const Charge charge(seconds);
-        built = problem_.prepare(i);
-      }
-      decision_.cost.compile_s += seconds;
+      const Charge charge(decision_.cost.compile_s);
+      auto [built, seconds] = preparation_->wait(i);
       evidence(i).compile_s = seconds;
       if (!built) {
         disqualify(i, Verdict::build_failed, built.error().text);
@@ -470,6 +509,7 @@ class Search {
   std::vector<Visit> visits_;      // by candidate
   double start_s_ = 0;
   std::optional<Error> trial_error_;
+  Preparation* preparation_ = nullptr;  // of the round in progress
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ class Problem {
   virtual std::vector<std::pair<int, int>> memberships(std::size_t i) const = 0;
   virtual std::optional<Work> work() const = 0;
   virtual std::string key_json() const = 0;
-  virtual Status prepare(std::size_t i) = 0;
+  virtual Status prepare(std::size_t i) = 0;  // several candidates at the same time
   // Measuring. make_trial() comes first and once; the others act on what it made.
   virtual Status make_trial(std::uint64_t most_bytes) = 0;
   virtual std::uint64_t scratch_bytes() const = 0;
@@ -32,6 +32,8 @@ class Problem {
   virtual Status run_trial(std::size_t i) = 0;
   virtual Result<Check> check() = 0;
   virtual Stream stream() const = 0;
+  // Everything that follows happens on this stream.
+  virtual void use(Stream stream) = 0;
   virtual Client& client() const = 0;
 };
 
@@ -51,7 +53,7 @@ class TypedProblem final : public Problem {
   }
   std::optional<Work> work() const override { return set_.work(key_, args_); }
   std::string key_json() const override { return rooftune::key_json(key_); }
-  Status prepare(std::size_t i) override { return set_.prepare(i); }
+  Status prepare(std::size_t i) override { return set_.prepare(i, args_); }
   Status make_trial(std::uint64_t most_bytes) override {
     auto trial = set_.make_trial(key_, args_, stream_, most_bytes);
     if (!trial) return std::unexpected(trial.error());
@@ -75,6 +77,7 @@ class TypedProblem final : public Problem {
     }
   }
   Stream stream() const override { return stream_; }
+  void use(Stream stream) override { stream_ = stream; }
   Client& client() const override { return set_.client(); }
 
  private:

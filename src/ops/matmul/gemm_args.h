@@ -27,7 +27,8 @@ inline constexpr int kTypeFamilies = 6;
 struct PackedRhs;  // packed_rhs.h
 
 // C[b](i,j) = alpha * sum_p A[b](i,p) * B[b](p,j) + beta * C[b](i,j).
-// m, n, k and batch are at least 1; alpha is not 0. beta == 0 means that C is not read.
+// m, n, k and batch are at least 1; alpha is not 0. beta == 0 means that C is not read. A fallback
+// for memory that the host cannot write also takes k == 0: beta times C, whatever alpha is.
 // Strides count elements and may be negative, or 0 for A and B. Pointers may be misaligned even
 // to the element size.
 struct GemmArgs {

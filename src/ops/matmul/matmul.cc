@@ -32,7 +32,7 @@ void scale_rows(const GemmArgs& gemm) {
   }
 }
 
-// The product that has no terms, or is multiplied by 0: out = beta * out.
+// The product that has no terms, or is multiplied by 0, in the host's memory: out = beta * out.
 void scale_output(const GemmArgs& gemm) {
   switch (gemm.c_type) {
     case DType::f64:
@@ -48,10 +48,26 @@ void scale_output(const GemmArgs& gemm) {
   }
 }
 
-// A checked product without elements, terms or factor, for which no kernel runs; nothing for any
+using MatmulTuner = Tuner<MatmulKey, GemmArgs>;
+
+// The same on any device.
+Status scale_output(Client& client, const MatmulTuner& tuner, const GemmArgs& gemm, Stream stream) {
+  if (!client.capabilities().host_memory) {
+    // Without terms the fallback reads nothing but C.
+    GemmArgs no_terms = gemm;
+    no_terms.k = 0;
+    if (Status built = tuner.set().prepare(0, no_terms); !built) return built;
+    return tuner.set().run(0, no_terms, stream);
+  }
+  if (Status ready = client.synchronize(stream); !ready) return ready;
+  scale_output(gemm);
+  return {};
+}
+
+// A checked product without elements, terms or factor, for which nothing is tuned; nothing for any
 // other. `without_memory`: some operand has no pointer.
-std::optional<Status> trivial(Session& session, const GemmArgs& gemm, const void* out,
-                              bool without_memory, const MatmulOptions& options) {
+std::optional<Status> trivial(Client& client, const MatmulTuner& tuner, const GemmArgs& gemm,
+                              const void* out, bool without_memory, const MatmulOptions& options) {
   if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) [[unlikely]] {
     if (options.report != nullptr) *options.report = {};
     return Status{};
@@ -62,10 +78,8 @@ std::optional<Status> trivial(Session& session, const GemmArgs& gemm, const void
     }
   }
   if (gemm.k == 0 || gemm.alpha == 0) [[unlikely]] {
-    if (Status ready = session.client().synchronize(options.stream); !ready) return ready;
-    scale_output(gemm);
     if (options.report != nullptr) *options.report = {};
-    return Status{};
+    return scale_output(client, tuner, gemm, options.stream);
   }
   return std::nullopt;
 }
@@ -79,8 +93,6 @@ Status check_types(const Client& client, const GemmArgs& gemm) {
   }
   return {};
 }
-
-using MatmulTuner = Tuner<MatmulKey, GemmArgs>;
 
 // Every strategy but autotune.
 Status run_untuned(Session& session, MatmulTuner& tuner, const MatmulProblem& problem,
@@ -118,7 +130,9 @@ Status Session::matmul(const ConstView& lhs, const ConstView& rhs, const View& o
   if (Status known = check_types(client(), problem.gemm); !known) [[unlikely]]
     return known;
   const bool without_memory = lhs.data == nullptr || rhs.data == nullptr || out.data == nullptr;
-  if (auto done = trivial(*this, problem.gemm, out.data, without_memory, options)) return *done;
+  if (auto done = trivial(client(), tuner, problem.gemm, out.data, without_memory, options)) {
+    return *done;
+  }
   if (options.strategy != Strategy::autotune) [[unlikely]] {
     return run_untuned(*this, tuner, problem, options);
   }
@@ -152,8 +166,10 @@ Status Session::matmul(const ConstView& lhs, const PackedMatrix& rhs, const View
                                             ": pack it with this one");
   }
   const bool without_memory = lhs.data == nullptr || out.data == nullptr;
-  if (auto done = trivial(*this, problem.gemm, out.data, without_memory, options)) return *done;
   auto& tuner = *operations_->matmul;
+  if (auto done = trivial(client(), tuner, problem.gemm, out.data, without_memory, options)) {
+    return *done;
+  }
   if (options.strategy != Strategy::autotune) return run_untuned(*this, tuner, problem, options);
   const MatmulKey key =
       make_matmul_key(problem, settings().autotune.level, client().capabilities().threads);

@@ -1,35 +1,40 @@
 #include "ops/matmul/matmul_set.h"
 
+#include <algorithm>
+
 #include "ops/matmul/problem.h"
 #include "ops/matmul/trial.h"
 
 namespace rooftune {
 
 Work matmul_work(const GemmArgs& args, const Capabilities& machine) {
-  const bool tiles = !machine.matrix_units.empty();
+  const auto has_matrix_unit = [&](DType type) {
+    return std::any_of(machine.matrix_units.begin(), machine.matrix_units.end(),
+                       [&](const MatrixUnit& unit) { return unit.lhs == type; });
+  };
   Work work{matmul_ops(args), matmul_bytes(args), args.a_type, false};
-  switch (args.family) {
-    case TypeFamily::f64:
-    case TypeFamily::f16:
-      break;
-    case TypeFamily::bf16:
-    case TypeFamily::int8:
-    case TypeFamily::f8:
-      work.matrix_units = tiles;
-      break;
-    case TypeFamily::f32: {
-      // Products of bf16 parts that a policy takes to be one of f32.
-      const double parts = args.precision == Precision::split  ? 6
-                           : args.precision == Precision::high ? 3
-                                                               : 1;
-      const bool vectors = parts == 1 && machine.has_feature("isa:avx512_bf16");
-      if (args.precision != Precision::highest && (tiles || vectors)) {
-        work.ops *= parts;
-        work.dtype = DType::bf16;
-        work.matrix_units = tiles;
-      }
-      break;
-    }
+  if (args.family != TypeFamily::f32) {
+    work.matrix_units = has_matrix_unit(args.a_type);
+    return work;
+  }
+  if (args.precision == Precision::highest) return work;
+  const bool tf32 = has_matrix_unit(DType::f32);
+  if (tf32 && args.precision != Precision::medium) {
+    // Three products of TF32 parts keep the accuracy of f32.
+    work.ops *= args.precision == Precision::split ? 3 : 1;
+    work.matrix_units = true;
+    return work;
+  }
+  // Products of bf16 parts that a policy takes to be one of f32.
+  const double parts = args.precision == Precision::split  ? 6
+                       : args.precision == Precision::high ? 3
+                                                           : 1;
+  const bool tiles = has_matrix_unit(DType::bf16);
+  const bool vectors = parts == 1 && machine.has_feature("isa:avx512_bf16");
+  if (tiles || vectors) {
+    work.ops *= parts;
+    work.dtype = DType::bf16;
+    work.matrix_units = tiles;
   }
   return work;
 }
@@ -38,7 +43,7 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
   Client& client = set.client();
   set.inputs(
       [&client](const MatmulKey&, const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
-        return make_matmul_trial(client, args, stream, most_bytes);
+        return make_matmul_trial(client, args, stream, most_bytes, trial_memory(client, args));
       });
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());
@@ -47,6 +52,8 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
   const auto runtime = parts.find("runtime");
   if (runtime != parts.end() && runtime->second == "cpu") {
     add_cpu_candidates(set);
+  } else if (runtime != parts.end() && runtime->second == "cuda") {
+    add_cuda_candidates(set);
   } else {
     add_fake_candidates(set);
   }

@@ -18,6 +18,7 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 
 // The rooms of candidates that describe_matmul chooses from.
 void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set);
+void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 void add_fake_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 
 // Other libraries (ops/matmul/rivals.h) that are installed, as the group `vendor`, where the

@@ -2,16 +2,18 @@
 #ifndef ROOFTUNE_OPS_MATMUL_VERIFY_H_
 #define ROOFTUNE_OPS_MATMUL_VERIFY_H_
 
-#include <vector>
+#include <cstdint>
+#include <memory>
 
 #include "ops/matmul/gemm_args.h"
+#include "ops/matmul/matrix_passes.h"
 #include "rooftune/error.h"
 #include "rooftune/tunable_set.h"
 
 namespace rooftune {
 
 // The reference for one product, made once and compared with the output of any number of
-// candidates. Works on memory that the host can read. All arithmetic is in f64.
+// candidates. All arithmetic is in f64.
 //
 // For each row i and each of two vectors x of random numbers around +-1, with r = (C x)_i:
 //   error = |r - y_i| / sqrt(s_i + t_i),
@@ -20,9 +22,13 @@ namespace rooftune {
 // element of n shows as 1 / sqrt(n) or more. The error of a product is the largest of its rows'.
 class ProductCheck {
  public:
-  // Reads A and B (and C for beta != 0, which must hold C0) now.
-  // Errors: out_of_memory.
-  static Result<ProductCheck> make(const GemmArgs& gemm);
+  // Reads A and B (and C for beta != 0, which must hold C0) now, through `passes`.
+  // Errors: out_of_memory; those of the passes.
+  static Result<ProductCheck> make(const GemmArgs& gemm, std::unique_ptr<MatrixPasses> passes);
+  // Of memory that the host can read.
+  static Result<ProductCheck> make(const GemmArgs& gemm) {
+    return make(gemm, host_matrix_passes());
+  }
 
   // True when the operands can tell right from wrong: every sum of products is finite and far from
   // overflow and underflow of the type, and the values differ enough for rounding errors to be
@@ -30,9 +36,13 @@ class ProductCheck {
   // kernel too).
   bool conclusive() const { return conclusive_; }
 
+  // Device memory that the vectors take.
+  std::uint64_t device_bytes() const { return passes_->device_bytes(); }
+
   // Compares the output, which `gemm.c` points to. `complete` and `contained` stay true: they need
   // the whole allocation (see MatmulTrial).
-  Check check(const GemmArgs& gemm) const;
+  // Errors: those of the passes; none on the host.
+  Result<Check> check(const GemmArgs& gemm) const;
 
   // The largest error that is right: 4 eps sqrt(k) + 4 eps, the statistical bound of sums in
   // blocks with a factor for its tail; for f64 and integers, where this check rounds (and nothing
@@ -41,9 +51,13 @@ class ProductCheck {
   static double error_bound(const GemmArgs& gemm);
 
  private:
-  std::vector<double> vectors_;   // 2 * n: both x, and n ones behind them
-  std::vector<double> expected_;  // batch * m * 2: y for both vectors
-  std::vector<double> scale_;     // batch * m: s_i
+  Status expect(const GemmArgs& gemm);
+
+  std::unique_ptr<MatrixPasses> passes_;  // has the memory of the vectors
+  std::int64_t group_ = 1;                // matrices that are done at a time
+  double* x_ = nullptr;                   // both x, and n ones
+  double* expected_ = nullptr;            // batch triples: y for both vectors, s
+  double* product_ = nullptr;             // a group of triples: C x for both vectors, t
   bool conclusive_ = true;
 };
 

@@ -166,7 +166,7 @@ TEST(Tiles, ErrorsOfThePolicies) {
     const auto error_of = [&](CpuKernelFn kernel) {
       ShuffledContext context(1);
       EXPECT_EQ(kernel(&c.args, context), KernelOutcome::done);
-      return ProductCheck::make(c.args)->check(c.args).error;
+      return ProductCheck::make(c.args)->check(c.args)->error;
     };
     const auto bound_of = [&](Precision precision) {
       c.args.precision = precision;

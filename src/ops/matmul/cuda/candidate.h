@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/matmul/cuda/tensor_map.h"
+#include "device/cuda/tensor_map.h"
 #include "ops/matmul/gemm_args.h"
 #include "ops/matmul/key.h"
 #include "rooftune/device.h"

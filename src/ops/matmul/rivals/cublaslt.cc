@@ -380,14 +380,12 @@ class Products {
     double best_s = std::numeric_limits<double>::infinity();
     const double begin_s = client_.now_s();
     for (const LtHeuristic& candidate : found) {
-      const auto cycle = [&]() -> Status {
-        for (const GemmArgs& args : by_rows) {
-          Status done = launch(*plan, candidate.algorithm, args, workspace, stream);
-          if (!done) return done;
-        }
-        return {};
+      std::size_t next = 0;
+      const auto one = [&] {
+        return launch(*plan, candidate.algorithm, by_rows[next++ % by_rows.size()], workspace,
+                      stream);
       };
-      const auto seconds = time(cycle, stream, best_s);
+      const auto seconds = time(one, by_rows.size(), stream, best_s);
       if (seconds && *seconds < best_s) {
         best_s = *seconds;
         take(*plan, candidate);
@@ -451,22 +449,30 @@ class Products {
     return fail(ErrorKind::launch_failed, "cublasLtMatmul gave " + api_.describe(status));
   }
 
-  // Seconds of one cycle: the shortest of some samples; only one for what is clearly slower than
-  // `best_s`.
-  Result<double> time(FunctionRef<Status()> cycle, Stream stream, double best_s) {
+  // Seconds of one run: the shortest of some samples; only one for what is clearly slower than
+  // `best_s`. Samples are whole turns of all sets.
+  Result<double> time(FunctionRef<Status()> run, std::size_t sets, Stream stream, double best_s) {
     constexpr double kHopeless = 1.3;     // times the best so far
     constexpr double kSample_s = 200e-6;  // some hundred steps of the device's clock
     constexpr int kSamples = 3;
     // The first run may load the kernel.
-    if (Status done = cycle(); !done) return std::unexpected(done.error());
-    auto seconds = client_.profile(stream, cycle, 1);
+    if (Status done = run(); !done) return std::unexpected(done.error());
+    const auto sample = [&](double runs) -> Result<double> {
+      const double turns = std::max(std::ceil(runs / static_cast<double>(sets)), 1.0);
+      const int all = static_cast<int>(turns) * static_cast<int>(sets);
+      auto seconds = client_.profile(stream, run, all);
+      if (seconds) *seconds /= all;
+      return seconds;
+    };
+    constexpr double kMostRuns = 100;  // of 2 us each: no kernel is shorter
+    auto seconds = sample(2);
     if (!seconds || *seconds > kHopeless * best_s) return seconds;
-    const int repeats = static_cast<int>(std::clamp(std::ceil(kSample_s / *seconds), 1.0, 100.0));
-    double shortest = *seconds;
+    const double runs = std::clamp(kSample_s / *seconds, 2.0, kMostRuns);
+    double shortest = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kSamples; ++i) {
-      const auto sample = client_.profile(stream, cycle, repeats);
-      if (!sample) return sample;
-      shortest = i == 0 ? *sample / repeats : std::min(shortest, *sample / repeats);
+      const auto next = sample(runs);
+      if (!next) return next;
+      shortest = std::min(shortest, *next);
     }
     return shortest;
   }
@@ -476,7 +482,7 @@ class Products {
     const auto* known =
         workspaces_.find([&](const Workspace& one) { return one.stream == stream.native; });
     if (known != nullptr) return known->memory.address();
-    if (context_.is_capturing(stream.native)) return nullptr;
+    if (client_.recording(stream)) return nullptr;
     if (workspace_count_.fetch_add(1, std::memory_order_relaxed) < kMostWorkspaces) {
       if (auto memory = client_.allocate(kWorkspaceBytes)) {
         // Two threads that meet here on one stream each add one: work on a stream is in order, so

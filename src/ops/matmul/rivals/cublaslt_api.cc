@@ -70,7 +70,6 @@ Result<CudaContext> CudaContext::of(const void* memory) {
   find(context.current_, "cuCtxGetCurrent");
   find(context.push_, "cuCtxPushCurrent_v2");
   find(context.pop_, "cuCtxPopCurrent_v2");
-  find(context.capturing_, "cuStreamIsCapturing");
   if (Status whole = find.status(); !whole) return std::unexpected(whole.error());
   int device = 0;
   int result =
@@ -79,12 +78,6 @@ Result<CudaContext> CudaContext::of(const void* memory) {
   if (result == 0) return context;
   return fail(ErrorKind::unsupported,
               fmt::format("the CUDA driver gives no context of the device (error {})", result));
-}
-
-bool CudaContext::is_capturing(std::uintptr_t stream) const {
-  int status = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
-  // An error comes where another capture forbids even the question.
-  return capturing_(reinterpret_cast<void*>(stream), &status) != 0 || status != 0;
 }
 
 CudaContext::Scope::Scope(const CudaContext& context) : context_(context) {

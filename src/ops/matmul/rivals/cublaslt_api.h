@@ -106,8 +106,6 @@ class CudaContext {
   // `memory` is of the device. Errors: unsupported, with what is missing or failed.
   static Result<CudaContext> of(const void* memory);
 
-  bool is_capturing(std::uintptr_t stream) const;
-
   // Makes the context that of this thread while it lives.
   class Scope {
    public:
@@ -129,7 +127,6 @@ class CudaContext {
   int (*current_)(void** context) = nullptr;
   int (*push_)(void* context) = nullptr;
   int (*pop_)(void** context) = nullptr;
-  int (*capturing_)(void* stream, int* status) = nullptr;
   void* context_ = nullptr;  // kept for the rest of the process
 };
 

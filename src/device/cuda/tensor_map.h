@@ -1,6 +1,6 @@
 // The descriptor of a bulk tensor copy, for host code that does not see the toolkit's headers.
-#ifndef ROOFTUNE_OPS_MATMUL_CUDA_TENSOR_MAP_H_
-#define ROOFTUNE_OPS_MATMUL_CUDA_TENSOR_MAP_H_
+#ifndef ROOFTUNE_DEVICE_CUDA_TENSOR_MAP_H_
+#define ROOFTUNE_DEVICE_CUDA_TENSOR_MAP_H_
 
 #ifndef __CUDACC_RTC__
 #include <array>
@@ -33,4 +33,4 @@ struct TensorMapShape {
 
 }  // namespace rooftune
 
-#endif  // ROOFTUNE_OPS_MATMUL_CUDA_TENSOR_MAP_H_
+#endif  // ROOFTUNE_DEVICE_CUDA_TENSOR_MAP_H_

@@ -1,0 +1,637 @@
+#include "device/cuda/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "device/cuda/compiler.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/probes.h"
+
+namespace rooftune {
+namespace {
+
+// The oldest devices that the kernels are written for have mma.sync, cp.async and ldmatrix.
+constexpr int kLeastCapability = 80;
+
+CUstream native(Stream stream) { return reinterpret_cast<CUstream>(stream.native); }
+CUdeviceptr pointer(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+// The primary context of a device, held while anybody needs it: the client, its buffers, kernels
+// and events. Everything that the driver is asked for happens inside of a Scope.
+class Context {
+ public:
+  static Result<std::shared_ptr<Context>> retain(const CudaDriver& driver, CUdevice device) {
+    CUcontext handle = nullptr;
+    if (const CUresult done = driver.primary_retain(&handle, device); done != CUDA_SUCCESS) {
+      return fail(ErrorKind::unsupported, "the device cannot be used: " + driver.describe(done));
+    }
+    return std::shared_ptr<Context>(new Context(driver, device, handle));
+  }
+  ~Context() { driver.primary_release(device_); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Makes the context that of this thread, and gives the thread back its own.
+  class Scope {
+   public:
+    explicit Scope(const Context& context) : driver_(context.driver) {
+      CUcontext current = nullptr;
+      driver_.context_current(&current);
+      pushed_ = current != context.handle_;
+      if (pushed_) driver_.context_push(context.handle_);
+    }
+    ~Scope() {
+      CUcontext popped = nullptr;
+      if (pushed_) driver_.context_pop(&popped);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    const CudaDriver& driver_;
+    bool pushed_ = false;
+  };
+
+  // Driver calls that may synchronise are forbidden to a thread while one of its streams is
+  // captured, unless it says that it means them.
+  class Relaxed {
+   public:
+    explicit Relaxed(const Context& context) : driver_(context.driver) {
+      driver_.exchange_capture_mode(&mode_);
+    }
+    ~Relaxed() { driver_.exchange_capture_mode(&mode_); }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
+
+   private:
+    const CudaDriver& driver_;
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  };
+
+  const CudaDriver& driver;
+
+ private:
+  Context(const CudaDriver& the_driver, CUdevice device, CUcontext handle)
+      : driver(the_driver), device_(device), handle_(handle) {}
+  const CUdevice device_;
+  const CUcontext handle_;
+};
+
+class CudaKernel final : public Kernel {
+ public:
+  CudaKernel(KernelId id, std::shared_ptr<Context> context, CUmodule module, CUfunction entry)
+      : Kernel(std::move(id)), function(entry), context_(std::move(context)), module_(module) {}
+  ~CudaKernel() override {
+    const Context::Scope scope(*context_);
+    context_->driver.module_unload(module_);
+  }
+  const CUfunction function;
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const CUmodule module_;
+};
+
+class CudaEvent final : public Event {
+ public:
+  CudaEvent(std::shared_ptr<Context> context, CUevent handle)
+      : event(handle), context_(std::move(context)) {}
+  ~CudaEvent() override {
+    const Context::Scope scope(*context_);
+    context_->driver.event_destroy(event);
+  }
+  const CUevent event;
+
+ private:
+  const std::shared_ptr<Context> context_;
+};
+
+std::vector<MatrixUnit> matrix_units_of(int capability) {
+  std::vector<MatrixUnit> units = {
+      {"mma", DType::f16, DType::f16, DType::f32, 16, 8, 16},
+      {"mma", DType::bf16, DType::bf16, DType::f32, 16, 8, 16},
+      {"mma_tf32", DType::f32, DType::f32, DType::f32, 16, 8, 8},
+      {"mma", DType::f64, DType::f64, DType::f64, 8, 8, 4},
+  };
+  const auto add_each_pair = [&](const char* name, DType one, DType two, DType sum, int m, int n,
+                                 int k) {
+    for (const DType lhs : {one, two}) {
+      for (const DType rhs : {one, two}) units.push_back({name, lhs, rhs, sum, m, n, k});
+    }
+  };
+  add_each_pair("mma", DType::i8, DType::u8, DType::i32, 16, 8, 32);
+  if (capability >= 89) {
+    add_each_pair("mma", DType::f8e4m3, DType::f8e5m2, DType::f32, 16, 8, 32);
+  }
+  if (capability == 90) {
+    units.push_back({"wgmma", DType::f16, DType::f16, DType::f32, 64, 256, 16});
+    units.push_back({"wgmma", DType::bf16, DType::bf16, DType::f32, 64, 256, 16});
+    units.push_back({"wgmma_tf32", DType::f32, DType::f32, DType::f32, 64, 256, 8});
+    add_each_pair("wgmma", DType::i8, DType::u8, DType::i32, 64, 256, 32);
+    add_each_pair("wgmma", DType::f8e4m3, DType::f8e5m2, DType::f32, 64, 256, 32);
+  }
+  return units;
+}
+
+class Cuda final : public CudaClient {
+ public:
+  Cuda(std::string name, std::shared_ptr<Context> context, CUdevice device)
+      : CudaClient(std::move(name)),
+        context_(std::move(context)),
+        driver_(context_->driver),
+        device_(device) {}
+
+  Status describe() {
+    char product[256] = {};
+    std::size_t memory = 0;
+    driver_.device_name(product, sizeof product, device_);
+    driver_.device_memory(&memory, device_);
+    capability_ = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    if (capability_ < kLeastCapability) {
+      return fail(ErrorKind::unsupported,
+                  fmt::format("{} has compute capability {}.{}; {}.{} is the least", product,
+                              capability_ / 10, capability_ % 10, kLeastCapability / 10,
+                              kLeastCapability % 10));
+    }
+    const auto compiler = CudaCompiler::get();
+    shared_bytes_ = static_cast<std::uint32_t>(
+        attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+
+    Capabilities what;
+    what.types = {DType::f64, DType::f32, DType::f16,    DType::bf16,
+                  DType::i8,  DType::u8,  DType::f8e4m3, DType::f8e5m2};
+    what.matrix_units = matrix_units_of(capability_);
+    what.features.push_back(fmt::format("sm_{}", capability_));
+    if (capability_ >= 90) what.features.push_back("tma");
+    if (capability_ == 90) what.features.push_back("wgmma");
+    if (compiler) what.features.push_back("nvrtc");
+    std::sort(what.features.begin(), what.features.end());
+    what.compute_units = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    what.vector_bytes = 16;
+    what.subgroup_size = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+    what.memory_bytes = memory;
+    what.last_level_cache_bytes =
+        static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+    what.shared_memory_bytes = shared_bytes_;
+    what.max_allocation_bytes = memory;
+    what.max_threads_per_group =
+        static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    // Events tick every half microsecond, but between the first one and the kernel behind it lies
+    // the launch, some microseconds on the host that vary: a sample that is to be right within a
+    // few percent is twenty times longer than this.
+    what.clock_resolution_s = 4e-6;
+    what.host_memory = false;
+    what.compiles_at_run_time = true;
+    Client::describe(
+        std::move(what),
+        Fingerprint({{"runtime", "cuda"},
+                     {"name", product},
+                     {"capability", fmt::format("{}.{}", capability_ / 10, capability_ % 10)},
+                     // A partition (MIG) has fewer of both.
+                     {"multiprocessors", std::to_string(capabilities_units())},
+                     {"memory_mib", std::to_string(memory >> 20)},
+                     {"driver", std::to_string(driver_.version)},
+                     {"nvrtc", compiler ? (*compiler)->version() : "none"}}));
+
+    // Memory of the pool stays with the process between calls: giving it back to the system costs
+    // more than a kernel.
+    CUmemoryPool pool = nullptr;
+    if (driver_.default_pool(&pool, device_) == CUDA_SUCCESS) {
+      cuuint64_t all = ~cuuint64_t{0};
+      driver_.set_pool_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
+    }
+    return {};
+  }
+
+  int capability() const override { return capability_; }
+  std::uint32_t most_shared_bytes() const override { return shared_bytes_; }
+
+  Result<void*> allocate_on(Stream stream, std::uint64_t bytes) override {
+    const Context::Scope scope(*context_);
+    CUdeviceptr memory = 0;
+    const CUresult done = driver_.allocate_async(&memory, bytes, native(stream));
+    if (done != CUDA_SUCCESS) {
+      return fail(ErrorKind::out_of_memory, fmt::format("{}: {} bytes of scratch memory: {}",
+                                                        name(), bytes, driver_.describe(done)));
+    }
+    return reinterpret_cast<void*>(memory);
+  }
+  void free_on(Stream stream, void* memory) override {
+    const Context::Scope scope(*context_);
+    driver_.free_async(pointer(memory), native(stream));
+  }
+  Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
+    if (bytes == 0) return {};
+    const Context::Scope scope(*context_);
+    return checked(driver_.copy_on_device(pointer(to), pointer(from), bytes, native(stream)),
+                   "a copy on the device");
+  }
+  Status encode(const TensorMapShape& shape, TensorMap& map) const override;
+
+  Status write(Stream stream, void* device, const void* source, std::uint64_t bytes) override {
+    if (bytes == 0) return {};
+    const Context::Scope scope(*context_);
+    Status done =
+        checked(driver_.copy_to_device(pointer(device), source, bytes, native(stream)), "a write");
+    // From pinned memory the copy would still be reading when we return.
+    return done ? checked(driver_.stream_synchronize(native(stream)), "a write") : done;
+  }
+  Status read(Stream stream, void* destination, const void* device, std::uint64_t bytes) override {
+    if (bytes == 0) return {};
+    const Context::Scope scope(*context_);
+    Status done = checked(driver_.copy_to_host(destination, pointer(device), bytes, native(stream)),
+                          "a read");
+    return done ? checked(driver_.stream_synchronize(native(stream)), "a read") : done;
+  }
+  Status fill(Stream stream, void* device, std::span<const std::byte> pattern,
+              std::uint64_t bytes) override;
+
+  Result<Stream> create_stream() override {
+    const Context::Scope scope(*context_);
+    CUstream stream = nullptr;
+    // Non-blocking: work on the legacy default stream neither waits for it nor holds it up.
+    Status done = checked(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "a new stream");
+    if (!done) return std::unexpected(std::move(done.error()));
+    return Stream{reinterpret_cast<std::uintptr_t>(stream)};
+  }
+  void destroy_stream(Stream stream) override {
+    if (stream.native == 0) return;
+    const Context::Scope scope(*context_);
+    driver_.stream_destroy(native(stream));
+  }
+  Status synchronize(Stream stream) override {
+    const Context::Scope scope(*context_);
+    return checked(driver_.stream_synchronize(native(stream)), "the work on a stream");
+  }
+  bool recording(Stream stream) const override {
+    const Context::Scope scope(*context_);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    // An error: somebody else captures in a way that forbids even the question.
+    return driver_.stream_capturing(native(stream), &status) != CUDA_SUCCESS ||
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+  }
+
+  Result<std::unique_ptr<Event>> record(Stream stream) override {
+    const Context::Scope scope(*context_);
+    auto event = make_event();
+    if (!event) return std::unexpected(event.error());
+    if (Status done = checked(driver_.event_record((*event)->event, native(stream)), "an event");
+        !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+    return std::unique_ptr<Event>(*std::move(event));
+  }
+  Status wait(const Event& event) override {
+    const auto* ours = dynamic_cast<const CudaEvent*>(&event);
+    if (ours == nullptr) return not_ours();
+    const Context::Scope scope(*context_);
+    return checked(driver_.event_synchronize(ours->event), "the work before an event");
+  }
+  Status wait(Stream stream, const Event& event) override {
+    const auto* ours = dynamic_cast<const CudaEvent*>(&event);
+    if (ours == nullptr) return not_ours();
+    const Context::Scope scope(*context_);
+    return checked(driver_.stream_wait(native(stream), ours->event, 0), "waiting for an event");
+  }
+  Result<double> elapsed_s(const Event& from, const Event& to) override {
+    const auto* begin = dynamic_cast<const CudaEvent*>(&from);
+    const auto* end = dynamic_cast<const CudaEvent*>(&to);
+    if (begin == nullptr || end == nullptr) return std::unexpected(not_ours().error());
+    const Context::Scope scope(*context_);
+    if (Status done = checked(driver_.event_synchronize(end->event), "the work before an event");
+        !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+    float milliseconds = 0;
+    if (Status done =
+            checked(driver_.event_elapsed(&milliseconds, begin->event, end->event), "a time");
+        !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+    return double(milliseconds) * 1e-3;
+  }
+  double now_s() const override { return steady_now_s(); }
+  Result<ProbeKernel> probe_kernel(ProbeKind kind, DType dtype) override {
+    return cuda_probe(*this, kind, dtype);
+  }
+
+ protected:
+  Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) override {
+    const Context::Scope scope(*context_);
+    CUdeviceptr memory = 0;
+    const CUresult done = driver_.allocate(&memory, bytes);
+    if (done != CUDA_SUCCESS) {
+      return fail(
+          done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed,
+          driver_.describe(done));
+    }
+    return std::shared_ptr<void>(reinterpret_cast<void*>(memory), [context = context_](void* held) {
+      const Context::Scope inside(*context);
+      context->driver.free(pointer(held));
+    });
+  }
+
+  Status do_launch(Stream stream, const Launch& launch) override {
+    const Context::Scope scope(*context_);
+    const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+    std::size_t size = launch.args_bytes;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(launch.args),
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    const CUresult done =
+        driver_.launch(kernel.function, launch.groups.x, launch.groups.y, launch.groups.z,
+                       launch.group_size.x, launch.group_size.y, launch.group_size.z,
+                       launch.shared_bytes, native(stream), nullptr, size > 0 ? extra : nullptr);
+    if (done == CUDA_SUCCESS) [[likely]]
+      return {};
+    return fail(ErrorKind::launch_failed,
+                fmt::format("{} of {}x{}x{} blocks of {}x{}x{} threads with {} bytes of shared "
+                            "memory: {}",
+                            kernel.id().name, launch.groups.x, launch.groups.y, launch.groups.z,
+                            launch.group_size.x, launch.group_size.y, launch.group_size.z,
+                            launch.shared_bytes, driver_.describe(done)));
+  }
+
+  Result<double> do_profile(Stream stream, FunctionRef<Status()> body, int repeats) override;
+
+  Result<Built> do_build(const KernelSource& source) override {
+    const auto compiler = CudaCompiler::get();
+    if (!compiler) return std::unexpected(compiler.error());
+    auto output = (*compiler)->compile(std::string(source.text), source.id.name + ".cu",
+                                       source.options, cuda_architecture(capability_));
+    if (!output) return std::unexpected(output.error());
+    auto kernel = do_load(source, output->binary);
+    // The compiler has run: its product is what failed.
+    if (!kernel) return fail(ErrorKind::build_failed, kernel.error().text);
+    return Built{*std::move(kernel), std::move(output->binary), true};
+  }
+  Result<std::shared_ptr<const Kernel>> do_load(const KernelSource& source,
+                                                std::string_view binary) override;
+
+ private:
+  int attribute(CUdevice_attribute which) const {
+    int value = 0;
+    driver_.device_attribute(&value, which, device_);
+    return value;
+  }
+  int capabilities_units() const { return attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT); }
+  Status checked(CUresult done, const char* what) const {
+    if (done == CUDA_SUCCESS) [[likely]]
+      return {};
+    const ErrorKind kind =
+        done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed;
+    return fail(kind, fmt::format("{}: {}: {}", name(), what, driver_.describe(done)));
+  }
+  static Status not_ours() {
+    return fail(ErrorKind::invalid_argument, "the event is not one of this device");
+  }
+  Result<std::unique_ptr<CudaEvent>> make_event() {
+    CUevent event = nullptr;
+    Status done = checked(driver_.event_create(&event, CU_EVENT_DEFAULT), "a new event");
+    if (!done) return std::unexpected(std::move(done.error()));
+    return std::make_unique<CudaEvent>(context_, event);
+  }
+  // The calls of body as a graph, launched once; nothing when they cannot be captured.
+  Result<std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>>
+  captured(Stream stream, FunctionRef<Status()> body, int repeats);
+
+  const std::shared_ptr<Context> context_;
+  const CudaDriver& driver_;
+  const CUdevice device_;
+  int capability_ = 0;
+  std::uint32_t shared_bytes_ = 0;
+};
+
+Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> pattern,
+                  std::uint64_t bytes) {
+  if (pattern.empty() || pattern.size() > 16) {
+    return fail(ErrorKind::invalid_argument,
+                fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
+  }
+  if (bytes == 0) return {};
+  const Context::Scope scope(*context_);
+  const std::uint64_t size = pattern.size();
+  const bool whole = bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % size == 0;
+  std::uint32_t word = 0;
+  if (size <= 4) std::memcpy(&word, pattern.data(), size);
+  CUresult done = CUDA_SUCCESS;
+  if (size == 1) {
+    done =
+        driver_.set_bytes(pointer(device), static_cast<unsigned char>(word), bytes, native(stream));
+  } else if (size == 2 && whole) {
+    done = driver_.set_halves(pointer(device), static_cast<unsigned short>(word), bytes / 2,
+                              native(stream));
+  } else if (size == 4 && whole) {
+    done = driver_.set_words(pointer(device), word, bytes / 4, native(stream));
+  } else {
+    // A first piece from the host, and then what is there already as the source of the next, twice
+    // as long, piece; its length stays a multiple of the pattern's until the last one.
+    constexpr std::uint64_t kFirst = 64;  // patterns
+    std::array<std::byte, 16 * kFirst> piece;
+    for (std::uint64_t i = 0; i < kFirst; ++i) {
+      std::memcpy(piece.data() + i * size, pattern.data(), size);
+    }
+    std::uint64_t filled = std::min(bytes, kFirst * size);
+    done = driver_.copy_to_device(pointer(device), piece.data(), filled, native(stream));
+    while (done == CUDA_SUCCESS && filled < bytes) {
+      const std::uint64_t next = std::min(filled, bytes - filled);
+      done =
+          driver_.copy_on_device(pointer(device) + filled, pointer(device), next, native(stream));
+      filled += next;
+    }
+  }
+  return checked(done, "a fill");
+}
+
+Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
+                                                    std::string_view binary) {
+  const Context::Scope scope(*context_);
+  const Context::Relaxed relaxed(*context_);
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  // The driver finds the end by itself, so what is no ELF file must not reach it.
+  constexpr std::string_view kElf =
+      "\x7f"
+      "ELF";
+  if (!binary.starts_with(kElf) || binary.size() < 64) {
+    return fail(ErrorKind::launch_failed, "kernel " + source.id.name + ": no cubin");
+  }
+  const std::string copy(binary);  // ends with a zero, whatever the cache gave
+  CUresult done = driver_.module_load(&module, copy.data());
+  if (done == CUDA_SUCCESS) {
+    done = driver_.module_function(&function, module, "rooftune_kernel");
+    if (done != CUDA_SUCCESS) driver_.module_unload(module);
+  }
+  if (done != CUDA_SUCCESS) {
+    return fail(ErrorKind::launch_failed,
+                "kernel " + source.id.name + ": " + driver_.describe(done));
+  }
+  auto kernel = std::make_shared<CudaKernel>(source.id, context_, module, function);
+  int fixed = 0;
+  driver_.function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+  done = driver_.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        static_cast<int>(shared_bytes_) - fixed);
+  if (done != CUDA_SUCCESS) {
+    return fail(ErrorKind::launch_failed,
+                "kernel " + source.id.name + ": shared memory: " + driver_.describe(done));
+  }
+  return kernel;
+}
+
+Result<std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>>
+Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
+  using Owner =
+      std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>;
+  Owner nothing(nullptr, driver_.graph_exec_destroy);
+  if (driver_.begin_capture(native(stream), CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) {
+    return nothing;
+  }
+  Status ran = {};
+  for (int i = 0; i < repeats && ran; ++i) ran = body();
+  CUgraph graph = nullptr;
+  const CUresult ended = driver_.end_capture(native(stream), &graph);
+  CUgraphExec executable = nullptr;
+  if (ran && ended == CUDA_SUCCESS && graph != nullptr &&
+      driver_.graph_instantiate(&executable, graph, 0) != CUDA_SUCCESS) {
+    executable = nullptr;
+  }
+  if (graph != nullptr) driver_.graph_destroy(graph);
+  // A body that cannot be captured is run as it is: its own error then comes from there.
+  return Owner(executable, driver_.graph_exec_destroy);
+}
+
+Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
+  const Context::Scope scope(*context_);
+  auto begin = make_event();
+  auto end = make_event();
+  if (!begin) return std::unexpected(begin.error());
+  if (!end) return std::unexpected(end.error());
+  // Several short kernels in a row would be timed at the rate at which the host launches them; as a
+  // graph they follow each other at the rate of the device. More nodes than this take longer to
+  // make than they run, and fill no gap that a thousand did not.
+  constexpr int kMostNodes = 1024;
+  auto graph = repeats > 1 && repeats <= kMostNodes && stream.native != 0
+                   ? captured(stream, body, repeats)
+                   : captured(Stream{}, body, 0);
+  if (!graph) return std::unexpected(graph.error());
+
+  Status done = {};
+  if (*graph != nullptr) {
+    // The first launch of a graph brings it to the device: not what is to be timed.
+    done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
+    if (done) done = checked(driver_.graph_launch(graph->get(), native(stream)), "a graph");
+  } else {
+    done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
+    for (int i = 0; i < repeats && done; ++i) done = body();
+  }
+  if (!done) return std::unexpected(std::move(done.error()));
+  done = checked(driver_.event_record((*end)->event, native(stream)), "an event");
+  if (done) done = checked(driver_.event_synchronize((*end)->event), "the work that was timed");
+  if (!done) return std::unexpected(std::move(done.error()));
+  float milliseconds = 0;
+  done = checked(driver_.event_elapsed(&milliseconds, (*begin)->event, (*end)->event), "a time");
+  if (!done) return std::unexpected(std::move(done.error()));
+  const double seconds = double(milliseconds) * 1e-3;
+  if (!(seconds > 0) || !std::isfinite(seconds)) {
+    return fail(ErrorKind::not_timed, fmt::format("the clock gave {} s", seconds));
+  }
+  return seconds;
+}
+
+Status Cuda::encode(const TensorMapShape& shape, TensorMap& map) const {
+  const auto type = [&] {
+    switch (shape.dtype) {
+      case DType::f64:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+      case DType::f32:
+        return shape.tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+      case DType::f16:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+      case DType::bf16:
+        return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+      case DType::i32:
+        return CU_TENSOR_MAP_DATA_TYPE_INT32;
+      default:
+        return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    }
+  }();
+  const auto swizzle = shape.swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                       : shape.swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                       : shape.swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                   : CU_TENSOR_MAP_SWIZZLE_NONE;
+  const auto promotion = shape.l2_promotion_bytes == 256   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                         : shape.l2_promotion_bytes == 128 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                         : shape.l2_promotion_bytes == 64  ? CU_TENSOR_MAP_L2_PROMOTION_L2_64B
+                                                           : CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  constexpr std::array<std::uint32_t, 5> kEvery = {1, 1, 1, 1, 1};
+  static_assert(sizeof(CUtensorMap) == sizeof map);
+  CUtensorMap encoded;
+  const CUresult done = driver_.encode_tensor_map(
+      &encoded, type, static_cast<std::uint32_t>(shape.rank), const_cast<void*>(shape.address),
+      shape.extents.data(), shape.strides_bytes.data(), shape.box.data(), kEvery.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (done != CUDA_SUCCESS) {
+    return fail(ErrorKind::launch_failed,
+                fmt::format("a tensor map of {} at {}, extents {}, strides {}, box {}, swizzle {}: "
+                            "{}",
+                            to_string(shape.dtype), shape.address, fmt::join(shape.extents, "x"),
+                            fmt::join(shape.strides_bytes, ", "), fmt::join(shape.box, "x"),
+                            shape.swizzle_bytes, driver_.describe(done)));
+  }
+  std::memcpy(&map, &encoded, sizeof map);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<CudaDevice>> CudaClient::list() {
+  const auto driver = cuda_driver();
+  if (!driver) return std::unexpected(driver.error());
+  int count = 0;
+  if (const CUresult done = (*driver)->device_count(&count); done != CUDA_SUCCESS) {
+    return fail(ErrorKind::unsupported, (*driver)->describe(done));
+  }
+  if (count == 0) return fail(ErrorKind::unsupported, "the NVIDIA driver shows no device");
+  std::vector<CudaDevice> devices;
+  for (int i = 0; i < count; ++i) {
+    CUdevice device = 0;
+    char name[256] = {};
+    int major = 0, minor = 0;
+    (*driver)->device_get(&device, i);
+    (*driver)->device_name(name, sizeof name, device);
+    (*driver)->device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    (*driver)->device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    devices.push_back({name, major * 10 + minor});
+  }
+  return devices;
+}
+
+Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
+  const auto devices = list();
+  if (!devices) return std::unexpected(devices.error());
+  if (index < 0 || static_cast<std::size_t>(index) >= devices->size()) {
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("there is no device cuda:{}: the driver shows {}", index, devices->size()));
+  }
+  const CudaDriver& driver = **cuda_driver();
+  CUdevice device = 0;
+  if (const CUresult done = driver.device_get(&device, index); done != CUDA_SUCCESS) {
+    return fail(ErrorKind::unsupported, driver.describe(done));
+  }
+  auto context = Context::retain(driver, device);
+  if (!context) return std::unexpected(context.error());
+  auto client = std::make_shared<Cuda>(fmt::format("cuda:{}", index), *std::move(context), device);
+  if (Status described = client->describe(); !described) {
+    return std::unexpected(described.error());
+  }
+  return client;
+}
+
+}  // namespace rooftune

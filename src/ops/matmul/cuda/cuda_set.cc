@@ -1,0 +1,209 @@
+// Candidates of CudaCandidate's families as those of a TunableSet: their kernels compiled and kept
+// by specialisation, their priorities, and the choice of what is measured first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "base/embedded.h"
+#include "base/hash.h"
+#include "device/cuda/client.h"
+#include "ops/matmul/cuda/candidate.h"
+#include "ops/matmul/cuda/kernels.h"
+#include "ops/matmul/cuda/priority.h"
+#include "ops/matmul/matmul_set.h"
+
+namespace rooftune {
+namespace {
+
+class Launcher final : public CudaLauncher {
+ public:
+  Launcher(CudaClient& client, const CudaMachine& machine, Stream stream)
+      : client_(client), machine_(machine), stream_(stream) {}
+  ~Launcher() override {
+    for (int i = 0; i < used_; ++i) client_.free_on(stream_, scratch_[i]);
+  }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  const CudaMachine& machine() const override { return machine_; }
+  Status launch(const Kernel& kernel, const void* args, std::size_t args_bytes, Dim3 blocks,
+                std::uint32_t threads, std::uint32_t shared_bytes) override {
+    return client_.launch(stream_,
+                          {&kernel, args, args_bytes, blocks, {threads, 1, 1}, shared_bytes, {}});
+  }
+  Result<void*> scratch(std::uint64_t bytes) override {
+    if (used_ == kMost) {
+      return fail(ErrorKind::internal, "a candidate asks for more pieces of scratch memory than " +
+                                           std::to_string(kMost));
+    }
+    auto memory = client_.allocate_on(stream_, bytes);
+    if (memory) scratch_[used_++] = *memory;
+    return memory;
+  }
+  Status clear(void* memory, std::uint64_t bytes) override {
+    constexpr std::byte kZero[] = {std::byte{0}};
+    return client_.fill(stream_, memory, kZero, bytes);
+  }
+  Status encode(const TensorMapShape& shape, TensorMap& map) override {
+    return client_.encode(shape, map);
+  }
+
+ private:
+  static constexpr int kMost = 8;
+  CudaClient& client_;
+  const CudaMachine& machine_;
+  const Stream stream_;
+  void* scratch_[kMost] = {};
+  int used_ = 0;
+};
+
+const char* lacking(CudaNeeds needs, int capability) {
+  switch (needs) {
+    case CudaNeeds::ampere:
+      return nullptr;
+    case CudaNeeds::ada:
+      return capability >= 89 ? nullptr : "needs compute capability 8.9";
+    case CudaNeeds::tma:
+      return capability >= 90 ? nullptr : "needs bulk tensor copies (compute capability 9.0)";
+    case CudaNeeds::hopper:
+      return capability == 90 ? nullptr : "needs wgmma (compute capability 9.0 and no other)";
+  }
+  return nullptr;
+}
+
+// The kernels of one specialisation, compiled.
+struct Compiled {
+  CudaVariant variant = 0;
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  std::vector<const Kernel*> pointers;
+};
+
+// One candidate on one client. Finding kernels takes no lock once they are compiled.
+class Row {
+ public:
+  Row(CudaClient& client, const CudaMachine& machine, std::unique_ptr<CudaCandidate> candidate)
+      : client_(client), machine_(machine), candidate_(std::move(candidate)) {}
+
+  const CudaCandidate& candidate() const { return *candidate_; }
+
+  Status prepare(const GemmArgs& args) {
+    auto compiled = of(candidate_->variant(args));
+    return compiled ? Status{} : std::unexpected(compiled.error());
+  }
+
+  Status run(const GemmArgs& args, Stream stream) {
+    const auto compiled = of(candidate_->variant(args));
+    if (!compiled) [[unlikely]]
+      return std::unexpected(compiled.error());
+    Launcher launcher(client_, machine_, stream);
+    return candidate_->run(launcher, (*compiled)->pointers, args);
+  }
+
+ private:
+  // Enough for the types and layouts that one process meets; more are found by the lock.
+  static constexpr std::size_t kSlots = 64;
+
+  Result<const Compiled*> of(CudaVariant variant) {
+    const std::size_t first = std::size_t{(variant * 0x9e3779b97f4a7c15ull) >> 32} % kSlots;
+    for (std::size_t i = 0; i < kSlots; ++i) {
+      const Compiled* found = slots_[(first + i) % kSlots].load(std::memory_order_acquire);
+      if (found == nullptr) break;
+      if (found->variant == variant) [[likely]]
+        return found;
+    }
+    return compile(variant, first);
+  }
+
+  Result<const Compiled*> compile(CudaVariant variant, std::size_t first) {
+    auto made = std::make_unique<Compiled>();
+    made->variant = variant;
+    for (const CudaKernelPlan& plan : candidate_->plans(variant)) {
+      const auto source = cuda_kernel_source(candidate_->name(), plan);
+      if (!source) return std::unexpected(source.error());
+      auto kernel = client_.compile(source->get());
+      if (!kernel) return std::unexpected(kernel.error());
+      made->pointers.push_back(kernel->get());
+      made->kernels.push_back(*std::move(kernel));
+    }
+    const std::lock_guard lock(mutex_);
+    for (const auto& known : all_) {
+      if (known->variant == variant) return known.get();
+    }
+    all_.push_back(std::move(made));
+    for (std::size_t i = 0; i < kSlots; ++i) {
+      auto& slot = slots_[(first + i) % kSlots];
+      if (slot.load(std::memory_order_relaxed) == nullptr) {
+        slot.store(all_.back().get(), std::memory_order_release);
+        break;
+      }
+    }
+    return all_.back().get();
+  }
+
+  CudaClient& client_;
+  const CudaMachine& machine_;
+  const std::unique_ptr<CudaCandidate> candidate_;
+  std::array<std::atomic<const Compiled*>, kSlots> slots_{};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const Compiled>> all_;
+};
+
+// What all rows of a client share; lives as long as the last candidate of the set.
+struct Rows {
+  CudaMachine machine;
+  std::vector<std::unique_ptr<Row>> rows;
+  BestGuesses guesses;
+};
+
+}  // namespace
+
+void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
+  auto& client = dynamic_cast<CudaClient&>(set.client());
+  const auto shared = std::make_shared<Rows>();
+  shared->machine = {client.capability(), client.capabilities().compute_units,
+                     client.most_shared_bytes(), client.capabilities().last_level_cache_bytes};
+  for (auto& candidate : all_cuda_candidates()) {
+    shared->rows.push_back(std::make_unique<Row>(client, shared->machine, std::move(candidate)));
+  }
+  for (const auto& row : shared->rows) shared->guesses.add(row->candidate());
+
+  for (const auto& [name, priority] : cuda_group_priorities())
+    set.group(std::string(name), priority);
+  for (std::size_t i = 0; i < shared->rows.size(); ++i) {
+    Row& row = *shared->rows[i];
+    const CudaCandidate& candidate = row.candidate();
+    const char* const missing = lacking(candidate.needs(), client.capability());
+    auto& added =
+        set.add(candidate.name(), [shared, &row](const GemmArgs& args,
+                                                 Stream stream) { return row.run(args, stream); })
+            .version(cuda_candidate_version(candidate))
+            .prepare([&row](const GemmArgs& args) { return row.prepare(args); })
+            .illegal_because([shared, &candidate, missing](const GemmArgs& args) {
+              if (missing != nullptr) return missing;
+              if (args.packed != nullptr) return "rhs is packed, and this device packs nothing";
+              return candidate.illegal_because(args, shared->machine);
+            });
+    for (const std::string_view group : kCudaGroups) {
+      added.group(std::string(group), [&candidate, group, missing](const MatmulKey& key) {
+        for (const auto& membership : candidate.memberships(key)) {
+          if (membership.group != group) continue;
+          constexpr int kLast = 0;
+          return missing != nullptr ? std::min(membership.inner, kLast) : membership.inner;
+        }
+        return -1;
+      });
+    }
+    if (missing == nullptr) {
+      added.group("best_guesses", [shared, i](const MatmulKey& key) {
+        constexpr int kFirst = 3, kNever = -1;
+        return shared->guesses.contains(key, i, shared->machine) ? kFirst : kNever;
+      });
+    }
+  }
+}
+
+}  // namespace rooftune

@@ -1,0 +1,77 @@
+#include "ops/matmul/cuda/kernels.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "base/embedded.h"
+#include "base/hash.h"
+
+namespace rooftune {
+
+std::span<const EmbeddedFile> matmul_cuda_sources();  // made by the build
+
+namespace {
+
+struct Text {
+  std::shared_ptr<const std::string> text;
+  std::string hash;
+};
+
+// Each file with its includes is put together once.
+Result<Text> text_of(std::string_view file) {
+  static std::mutex mutex;
+  static std::map<std::string, Text, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(file); found != known.end()) return found->second;
+  auto text = with_includes(matmul_cuda_sources(), "ops/matmul/cuda/" + std::string(file));
+  if (!text) return std::unexpected(text.error());
+  Text made{std::make_shared<const std::string>(*std::move(text)), {}};
+  made.hash = digest(*made.text);
+  return known.emplace(file, std::move(made)).first->second;
+}
+
+std::string parameters_of(const CudaKernelPlan& plan) {
+  return fmt::format("{} {} threads {}", plan.file, fmt::join(plan.defines, " "), plan.threads);
+}
+
+}  // namespace
+
+CudaCandidates all_cuda_candidates() {
+  CudaCandidates rows;
+  add_naive(rows);
+  return rows;
+}
+
+Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaKernelPlan& plan) {
+  auto text = text_of(plan.file);
+  if (!text) return std::unexpected(text.error());
+  KernelSource source;
+  source.id = {name, text->hash, parameters_of(plan)};
+  source.text = *text->text;
+  source.options = plan.defines;
+  return CudaKernelSource(std::move(source), std::move(text->text));
+}
+
+CompileCuda cuda_compiler(Client& client, std::string name) {
+  return [&client, name = std::move(name)](
+             const CudaKernelPlan& plan) -> Result<std::shared_ptr<const Kernel>> {
+    const auto source = cuda_kernel_source(name, plan);
+    if (!source) return std::unexpected(source.error());
+    return client.compile(source->get());
+  };
+}
+
+std::string cuda_candidate_version(const CudaCandidate& candidate) {
+  std::string all;
+  for (const CudaVariant variant : candidate.variants()) {
+    for (const CudaKernelPlan& plan : candidate.plans(variant)) {
+      const auto text = text_of(plan.file);
+      all += (text ? text->hash : "missing") + " " + parameters_of(plan) + "\n";
+    }
+  }
+  return digest(all);
+}
+
+}  // namespace rooftune

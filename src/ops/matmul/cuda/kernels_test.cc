@@ -1,0 +1,223 @@
+// What can be known about CUDA kernels without a GPU: that each compiles for every architecture
+// that it is for, and within the registers, spills and shared memory that its candidate says.
+#include "ops/matmul/cuda/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "base/hash.h"
+#include "device/cuda/compiler.h"
+#include "ops/matmul/cuda/priority.h"
+#include "ops/matmul/matmul_set.h"
+
+namespace rooftune {
+namespace {
+
+int least_capability(CudaNeeds needs) {
+  switch (needs) {
+    case CudaNeeds::ampere:
+      return 80;
+    case CudaNeeds::ada:
+      return 89;
+    case CudaNeeds::tma:
+    case CudaNeeds::hopper:
+      return 90;
+  }
+  return 0;
+}
+
+// The largest shared memory of a block that an architecture gives (CUDA programming guide,
+// technical specifications).
+std::uint32_t shared_bytes_of(int capability) {
+  switch (capability) {
+    case 80:
+      return 163 * 1024;
+    case 89:
+    case 120:
+      return 99 * 1024;
+    default:
+      return 227 * 1024;
+  }
+}
+
+struct Job {
+  std::string candidate;
+  CudaKernelPlan plan;
+  int capability;
+};
+
+// Every kernel once for every architecture that its candidate is for. In a quick run only every
+// `step`th of the specialisations of a candidate for the first architecture, and the first one for
+// the others: the rest differ in types and sizes only.
+std::vector<Job> jobs(const std::vector<int>& architectures, std::size_t step) {
+  std::vector<Job> all;
+  std::set<std::string> seen;
+  for (const auto& candidate : all_cuda_candidates()) {
+    std::size_t count = 0;
+    for (const CudaVariant variant : candidate->variants()) {
+      const bool sampled = count++ % step == 0;
+      for (const CudaKernelPlan& plan : candidate->plans(variant)) {
+        for (const int capability : {90, 80, 89, 100, 120}) {
+          const bool known = std::find(architectures.begin(), architectures.end(), capability) !=
+                             architectures.end();
+          const CudaNeeds needs = candidate->needs();
+          if (!known || capability < least_capability(needs) ||
+              (needs == CudaNeeds::hopper && capability != 90) ||
+              (needs != CudaNeeds::ada && capability == 89)) {
+            continue;
+          }
+          if (!sampled || (capability != 90 && count > 1)) continue;
+          if (plan.shared_bytes > shared_bytes_of(capability))
+            continue;  // refused as illegal there
+          const auto source = cuda_kernel_source("kernel", plan);
+          if (!source) {
+            ADD_FAILURE() << candidate->name() << ": " << source.error().text;
+            continue;
+          }
+          const std::string id = source->get().id.digest() + std::to_string(capability);
+          if (seen.insert(id).second) all.push_back({candidate->name(), plan, capability});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+int number_before(const std::string& log, const char* what, bool largest) {
+  int found = 0;
+  const std::regex pattern(std::string("([0-9]+) ") + what);
+  for (std::sregex_iterator at(log.begin(), log.end(), pattern), end; at != end; ++at) {
+    const int value = std::stoi((*at)[1]);
+    found = largest ? std::max(found, value) : found + value;
+  }
+  return found;
+}
+
+TEST(CudaKernelsTest, CompileWithinWhatTheyDeclare) {
+  const auto compiler = CudaCompiler::get();
+  if (!compiler) {
+    std::printf("skipped: %s\n", compiler.error().text.c_str());
+    GTEST_SKIP() << compiler.error().text;
+  }
+  const char* const wanted = std::getenv("ROOFTUNE_TEST_EVERY_KERNEL");
+  const auto all = jobs((*compiler)->architectures(), wanted != nullptr ? 1 : 16);
+  ASSERT_FALSE(all.empty());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++) {
+      const auto& [candidate, plan, capability] = all[i];
+      const auto source = cuda_kernel_source(candidate, plan);
+      const std::string what =
+          candidate + " " + source->get().id.parameters + " for " + cuda_architecture(capability);
+      const auto output = (*compiler)->compile(std::string(source->get().text), "kernel.cu",
+                                               plan.defines, cuda_architecture(capability));
+      const std::lock_guard lock(mutex);
+      if (!output) {
+        ADD_FAILURE() << what << ": " << output.error().text;
+        continue;
+      }
+      const std::string& log = output->log;
+      EXPECT_EQ(log.find("warning"), std::string::npos) << what << ":\n" << log;
+      EXPECT_LE(number_before(log, "bytes spill stores", false), plan.spill_bytes) << what;
+      const std::regex used("Used ([0-9]+) registers");
+      std::smatch match;
+      ASSERT_TRUE(std::regex_search(log, match, used)) << log;
+      const int registers = std::stoi(match[1]);
+      EXPECT_LE(registers, plan.registers) << what;
+      // A multiprocessor has 65536 registers, given to warps in units of 8 a thread.
+      EXPECT_LE((registers + 7) / 8 * 8 * int(plan.threads), 65536) << what;
+      EXPECT_LE(std::uint32_t(number_before(log, "bytes smem", true)) + plan.shared_bytes,
+                shared_bytes_of(capability))
+          << what;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back(work);
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::printf("%zu kernels compiled by NVRTC %s\n", all.size(), (*compiler)->version().c_str());
+}
+
+TEST(CudaKernelsTest, NamesAreUniqueAndTheFirstIsTheFallback) {
+  std::set<std::string> names;
+  const auto all = all_cuda_candidates();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.front()->name(), "naive");
+  for (const auto& candidate : all) {
+    EXPECT_TRUE(names.insert(candidate->name()).second) << candidate->name();
+    EXPECT_FALSE(candidate->variants().empty()) << candidate->name();
+  }
+}
+
+// Everything that the tuner may ask about a product can be answered from its key.
+TEST(CudaKernelsTest, EachRunsOneOfItsVariants) {
+  const auto all = all_cuda_candidates();
+  std::map<std::string, std::set<CudaVariant>> variants;
+  for (const auto& candidate : all) {
+    const auto each = candidate->variants();
+    variants[candidate->name()] = {each.begin(), each.end()};
+  }
+  const CudaMachine machine{90, 132, 232448, 60u << 20};
+  int legal = 0;
+  for (const auto& [a, b, c] : {std::tuple{DType::f32, DType::f32, DType::f32},
+                                {DType::f64, DType::f64, DType::f64},
+                                {DType::bf16, DType::bf16, DType::bf16},
+                                {DType::bf16, DType::bf16, DType::f32},
+                                {DType::f16, DType::f16, DType::f16},
+                                {DType::f16, DType::f16, DType::f32},
+                                {DType::i8, DType::i8, DType::i32},
+                                {DType::u8, DType::i8, DType::i32},
+                                {DType::f8e4m3, DType::f8e4m3, DType::bf16},
+                                {DType::f8e4m3, DType::f8e5m2, DType::f32}}) {
+    for (const Precision precision :
+         {Precision::highest, Precision::split, Precision::high, Precision::medium}) {
+      if (precision != Precision::highest && a != DType::f32) continue;
+      for (const std::int64_t m : {1, 5, 128, 1025}) {
+        for (const std::int64_t n : {1, 16, 100, 2048}) {
+          for (const std::int64_t k : {1, 64, 257, 4096}) {
+            for (const int layout : {0, 1, 2, 3}) {
+              MatmulKey key;
+              key.elem_lhs = a;
+              key.elem_rhs = b;
+              key.elem_out = c;
+              key.m = m;
+              key.n = n;
+              key.k = k;
+              key.precision = precision;
+              key.lhs_stride = key.rhs_stride = k % 2 == 0 ? 10 : 0;
+              key.layout_lhs.form = LayoutClass::mildly_permuted;
+              key.layout_lhs.transposed = (layout & 1) != 0;
+              key.layout_rhs.form = LayoutClass::mildly_permuted;
+              key.layout_rhs.transposed = (layout & 2) != 0;
+              const GemmArgs args = product_of(key);
+              bool first = true;
+              for (const auto& candidate : all) {
+                const char* reason = candidate->illegal_because(args, machine);
+                if (std::exchange(first, false)) EXPECT_EQ(reason, nullptr) << "the fallback";
+                if (reason != nullptr) continue;
+                ++legal;
+                EXPECT_TRUE(variants[candidate->name()].contains(candidate->variant(args)))
+                    << candidate->name() << " for " << short_text(key);
+                const double seconds = candidate->predicted_s(args, machine);
+                EXPECT_GT(seconds, 0) << candidate->name() << " for " << short_text(key);
+                EXPECT_LT(seconds, 1e3) << candidate->name() << " for " << short_text(key);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(legal, 1000);
+}
+
+}  // namespace
+}  // namespace rooftune

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/matmul/cpu/batch.h"
+#include "ops/matmul/trial_memory.h"
+#include "rooftune/float16.h"
+#include "rooftune/float8.h"
+
+namespace rooftune {
+namespace {
+
+// Fills memory with numbers made from those in +-[0.5, 1.5], the same for the same seed.
+template <class T, class Make>
+void fill_random(std::byte* memory, std::uint64_t bytes, std::uint64_t seed, Make make) {
+  std::uint64_t state = seed;
+  for (std::uint64_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    const double size = 0.5 + double(state >> 40) * 0x1p-24;
+    const T value = make((state >> 33 & 1) != 0 ? size : -size);
+    std::memcpy(memory + at, &value, sizeof(T));
+  }
+}
+
+// Integers reach up to 126, or 252 without a sign: nearly the whole range of their type.
+void fill_bytes(DType dtype, std::byte* memory, std::uint64_t bytes, std::uint64_t seed,
+                std::int64_t terms = 1) {
+  const double shrink = byte_shrink(terms);
+  const auto fill = [&]<class T>(T, auto make) { fill_random<T>(memory, bytes, seed, make); };
+  switch (dtype) {
+    case DType::f64:
+      return fill(double(), [](double x) { return x; });
+    case DType::bf16:
+      return fill(BFloat16(), [](double x) { return BFloat16(float(x)); });
+    case DType::f16:
+      return fill(Float16(), [](double x) { return Float16(float(x)); });
+    case DType::i32:
+      return fill(std::int32_t(), [](double x) { return std::int32_t(x * 1000); });
+    case DType::i8:
+      return fill(std::int8_t(), [=](double x) {
+        return std::int8_t(std::lrint(x * std::max(84 * shrink, 2.0)));
+      });
+    case DType::u8:
+      return fill(std::uint8_t(), [=](double x) {
+        return std::uint8_t(
+            std::lrint(std::max(126 * shrink, 3.0) + x * std::max(84 * shrink, 2.0)));
+      });
+    case DType::f8e4m3:
+      return fill(Float8E4M3(), [](double x) { return Float8E4M3(float(x)); });
+    case DType::f8e5m2:
+      return fill(Float8E5M2(), [](double x) { return Float8E5M2(float(x)); });
+    case DType::f32:
+      return fill(float(), [](double x) { return float(x); });
+  }
+}
+
+template <class Word>
+std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, std::uint64_t wanted) {
+  std::uint64_t count = 0;
+  for (std::uint64_t at = 0; at < bytes; at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, memory + at, sizeof word);
+    count += word == wanted;
+  }
+  return count;
+}
+
+class HostTrialMemory final : public TrialMemory {
+ public:
+  Status fill_random(Stream, DType dtype, void* memory, std::int64_t elements, std::uint64_t seed,
+                     std::int64_t terms) override {
+    fill_bytes(dtype, static_cast<std::byte*>(memory),
+               static_cast<std::uint64_t>(elements * size_of(dtype)), seed, terms);
+    return {};
+  }
+
+  Status start_output(Stream, const GemmArgs& gemm) override {
+    const std::int64_t size = size_of(gemm.c_type);
+    std::uint64_t seed = 3;
+    const auto fill = [&](std::byte* memory, std::int64_t elements) {
+      fill_bytes(gemm.c_type, memory, static_cast<std::uint64_t>(elements * size), ++seed);
+    };
+    for (std::int64_t index = 0; index < gemm.batch; ++index) {
+      auto* matrix = static_cast<std::byte*>(gemm.c) + batch_offsets(gemm, index).c * size;
+      for (std::int64_t i = 0; i < gemm.m; ++i) {
+        std::byte* row = matrix + i * gemm.c_row * size;
+        if (gemm.c_col == 1) {
+          fill(row, gemm.n);
+          continue;
+        }
+        for (std::int64_t j = 0; j < gemm.n; ++j) fill(row + j * gemm.c_col * size, 1);
+      }
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> count(Stream, const void* memory, std::int64_t elements,
+                              std::int64_t element_bytes, std::uint64_t wanted) override {
+    const auto* begin = static_cast<const std::byte*>(memory);
+    const auto bytes = static_cast<std::uint64_t>(elements * element_bytes);
+    switch (element_bytes) {
+      case 2:
+        return count_word<std::uint16_t>(begin, bytes, wanted);
+      case 4:
+        return count_word<std::uint32_t>(begin, bytes, wanted);
+      default:
+        return count_word<std::uint64_t>(begin, bytes, wanted);
+    }
+  }
+
+  std::unique_ptr<MatrixPasses> passes(Stream) override { return host_matrix_passes(); }
+};
+
+}  // namespace
+
+double byte_shrink(std::int64_t terms) { return terms <= 65536 ? 1 : 65536.0 / double(terms); }
+
+std::unique_ptr<TrialMemory> host_trial_memory() { return std::make_unique<HostTrialMemory>(); }
+
+}  // namespace rooftune

@@ -1,0 +1,79 @@
+#include "tune/preparation.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+
+namespace rooftune::detail {
+namespace {
+
+TEST(PreparationTest, WithoutThreadsBuildsWhenAsked) {
+  std::vector<std::size_t> built;
+  Preparation preparation(
+      {3, 1, 2},
+      [&](std::size_t i) {
+        built.push_back(i);
+        return Status{};
+      },
+      0);
+  EXPECT_TRUE(built.empty());
+  EXPECT_TRUE(preparation.wait(1).status.has_value());
+  EXPECT_TRUE(preparation.wait(1).status.has_value());
+  EXPECT_EQ(built, std::vector<std::size_t>{1});
+}
+
+TEST(PreparationTest, ThreadsBuildAtTheSameTimeAndEachOnce) {
+  constexpr std::size_t kMembers = 4;
+  std::latch all_begun(kMembers);  // nobody ends before everybody has begun
+  std::atomic<int> runs{0};
+  Preparation preparation(
+      {0, 1, 2, 3},
+      [&](std::size_t i) -> Status {
+        ++runs;
+        all_begun.arrive_and_wait();
+        if (i == 2) return fail(ErrorKind::build_failed, "two");
+        return {};
+      },
+      kMembers);
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    EXPECT_EQ(preparation.wait(i).status.has_value(), i != 2);
+  }
+  EXPECT_EQ(preparation.wait(2).status.error().text, "two");
+  EXPECT_EQ(runs, 4);
+}
+
+TEST(PreparationTest, AMemberOfNobodyIsBuilt) {
+  Preparation preparation(
+      {0}, [](std::size_t i) -> Status { return fail(ErrorKind::build_failed, std::to_string(i)); },
+      0);
+  EXPECT_EQ(preparation.wait(7).status.error().text, "7");
+}
+
+TEST(PreparationTest, TheRestIsLeftWhenItGoes) {
+  std::atomic<int> runs{0};
+  std::latch begun(1);
+  std::latch go_on(1);
+  {
+    Preparation preparation(
+        {0, 1, 2, 3, 4, 5, 6, 7},
+        [&](std::size_t i) -> Status {
+          if (++runs == 1) begun.count_down();
+          if (i == 0) go_on.wait();
+          return {};
+        },
+        1);
+    begun.wait();
+    // The destructor says stop before it waits; the thread is let go on after that.
+    std::thread late([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      go_on.count_down();
+    });
+    late.detach();
+  }
+  EXPECT_EQ(runs, 1);
+}
+
+}  // namespace
+}  // namespace rooftune::detail
