@@ -43,6 +43,10 @@ std::string parameters_of(const CudaKernelPlan& plan) {
 CudaCandidates all_cuda_candidates() {
   CudaCandidates rows;
   add_naive(rows);
+  add_unit(rows);
+  add_dmma(rows);
+  add_wgmma(rows);
+  add_repacked(rows);
   return rows;
 }
 
