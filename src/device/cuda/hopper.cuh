@@ -227,6 +227,34 @@ ROOFTUNE_DEVICE void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
+// --- 8 x 8 matrices of 16-bit elements from a warp's registers to shared memory: lane 8 i + r
+// gives the address of row r of matrix i; turned, of its column r.
+template <bool turned>
+ROOFTUNE_DEVICE void store_matrices(uint32 address, uint32 m0, uint32 m1) {
+  if (turned) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
+                 "r"(m0), "r"(m1)
+                 : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0),
+                 "r"(m1)
+                 : "memory");
+  }
+}
+template <bool turned>
+ROOFTUNE_DEVICE void store_matrices(uint32 address, uint32 m0, uint32 m1, uint32 m2, uint32 m3) {
+  if (turned) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+        "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+        : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
+  }
+}
+
 // --- wgmma.
 // Operands lie in 128-byte rows, swizzled as the copies do it, at multiples of 1024 bytes. k-major:
 // a row is one of m (or n), 8 rows make an atom of 1024 bytes. Else: a row is one of k with 64
