@@ -22,8 +22,10 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 // other depends on it.
 constexpr double kMultiplyAdds = 128 * 1.7e9;
 constexpr double kLaunch = 3e-6;
-// Of the second-level cache, and of partial sums that go through it.
-constexpr double kCacheBytes = 4e12;
+// Tiles come from the second-level cache, of an H200, no faster than this; partial sums go through
+// it at the rate of a copy.
+constexpr double kCacheBytes = 7e12;
+constexpr double kSumBytes = 4e12;
 
 // Kernels take C by rows; where its columns are contiguous they make the transposed product.
 bool columns_first(const GemmArgs& args) { return args.c_row == 1 && args.c_col != 1; }
@@ -68,22 +70,48 @@ Tiled::Copies Tiled::copies(bool a_terms, bool b_terms, bool wide) const {
   return {kind(a_terms), kind(b_terms)};
 }
 
-// As many as there is room for on the machine, as long as they gain more than they cost: a part of
-// k takes 1/s of the time, and every part's sums are written and read.
+// A multiprocessor's blocks one wave after another, each slower than the form's best when few warps
+// are there to hide latency; no faster than its tiles come from the second-level cache.
+double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiprocessors) const {
+  const double blocks = static_cast<double>(ceil_div(args.m, form_.tile_m) *
+                                            ceil_div(args.n, form_.tile_n) * args.batch * parts);
+  const double k = static_cast<double>(args.k) / static_cast<double>(parts);
+  const double each = std::ceil(blocks / multiprocessors);
+  const double warps = std::min<double>(each, form_.blocks) * form_.warps_m * form_.warps_n;
+  // With 4 warps some 0.65 of the peak was measured where many reach 0.87.
+  const double share = form_.share * warps / (warps + 1.3);
+  const double arithmetic = each * form_.tile_m * form_.tile_n * k / (kMultiplyAdds * share);
+  double tile_bytes = static_cast<double>(bytes_) * (form_.tile_m + form_.tile_n) * k;
+  // A piece of 32 bytes that is not aligned takes two.
+  const std::int64_t piece = 32 / bytes_;
+  if (args.a_col == 1 && args.a_row % piece != 0) tile_bytes *= 1.5;
+  if (args.b_row == 1 && args.b_col % piece != 0) tile_bytes *= 1.5;
+  double sums = 0;
+  if (parts > 1) {
+    sums = kLaunch + 2.0 * static_cast<double>(parts * bytes_ * args.m) *
+                         static_cast<double>(args.n * args.batch) / kSumBytes;
+  }
+  // The first tiles' way from memory, and the last results' back.
+  constexpr double kLatency = 2e-6;
+  return kLaunch + kLatency + std::max(arithmetic, tile_bytes * blocks / kCacheBytes) + sums;
+}
+
+// The best of a few by the model: parts fill the machine's last wave, and their sums are written
+// and read once more.
 std::int64_t Tiled::splits(const GemmArgs& args, int multiprocessors) const {
   if (!form_.split) return 1;
-  const std::int64_t tiles =
-      ceil_div(args.m, form_.tile_m) * ceil_div(args.n, form_.tile_n) * args.batch;
-  const std::int64_t room = std::int64_t{form_.blocks} * multiprocessors / tiles;
-  if (room < 2) return 1;
-  const double whole = static_cast<double>(args.k) * form_.tile_m * form_.tile_n / kMultiplyAdds;
-  const double sums = 2.0 * static_cast<double>(bytes_ * args.m) *
-                      static_cast<double>(args.n * args.batch) / kCacheBytes;
-  const auto worth = static_cast<std::int64_t>(std::sqrt(whole / sums));
-  const std::int64_t most = std::min({room, worth, args.k / (2 * form_.depth)});
-  if (most < 2) return 1;
-  // Parts are whole tiles deep; the last may then be empty.
-  const std::int64_t terms = ceil_div(ceil_div(args.k, most), form_.depth) * form_.depth;
+  std::int64_t best = 1;
+  double best_s = modelled_s(args, 1, multiprocessors);
+  for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
+    if (parts * 2 * form_.depth > args.k) break;
+    const double s = modelled_s(args, parts, multiprocessors);
+    if (s < best_s) {
+      best_s = s;
+      best = parts;
+    }
+  }
+  // Parts are whole tiles deep; the last might then be empty.
+  const std::int64_t terms = ceil_div(ceil_div(args.k, best), form_.depth) * form_.depth;
   return ceil_div(args.k, terms);
 }
 
@@ -106,6 +134,7 @@ const char* Tiled::illegal_because(const GemmArgs& original, const CudaMachine& 
   if (shared_bytes({TileCopyKind::elements, TileCopyKind::elements}) > machine.shared_bytes) {
     return "too little shared memory";
   }
+  if (form_.split && original.batch * m > kIntMax / n) return "too many partial sums";
   if (form_.split &&
       splits(turned ? transposed(original) : original, machine.multiprocessors) == 1) {
     return "splitting k gains nothing";
@@ -183,35 +212,9 @@ Status Tiled::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels
                          {blocks_for(ceil_div(args.m * args.n * args.batch, 256))}, 256, 0);
 }
 
-// A multiprocessor's blocks one wave after another, each slower than the form's best when few warps
-// are there to hide latency; no faster than its tiles come from the second-level cache.
 double Tiled::predicted_s(const GemmArgs& original, const CudaMachine& machine) const {
   const GemmArgs args = by_rows(original);
-  const auto parts = splits(args, machine.multiprocessors);
-  const double k = static_cast<double>(ceil_div(args.k, parts));
-  const std::int64_t blocks =
-      ceil_div(args.m, form_.tile_m) * ceil_div(args.n, form_.tile_n) * args.batch * parts;
-  const std::int64_t each = ceil_div(blocks, std::max(machine.multiprocessors, 1));
-  const double warps = static_cast<double>(std::min<std::int64_t>(each, form_.blocks)) *
-                       form_.warps_m * form_.warps_n;
-  // With 4 warps some 0.65 of the peak was measured where many reach 0.87.
-  const double share = form_.share * warps / (warps + 1.3);
-  const double arithmetic =
-      static_cast<double>(each) * form_.tile_m * form_.tile_n * k / (kMultiplyAdds * share);
-  double tile_bytes = static_cast<double>(bytes_) * (form_.tile_m + form_.tile_n) * k;
-  // A piece of 32 bytes that is not aligned takes two.
-  const std::int64_t piece = 32 / bytes_;
-  if (args.a_col == 1 && args.a_row % piece != 0) tile_bytes *= 1.5;
-  if (args.b_row == 1 && args.b_col % piece != 0) tile_bytes *= 1.5;
-  const double cache = tile_bytes * static_cast<double>(blocks) / kCacheBytes;
-  double sums = 0;
-  if (form_.split) {
-    sums = kLaunch + 2.0 * static_cast<double>(parts * bytes_ * args.m) *
-                         static_cast<double>(args.n * args.batch) / kCacheBytes;
-  }
-  // The first tiles' way from memory, and the last results' back.
-  constexpr double kLatency = 2e-6;
-  return kLaunch + kLatency + std::max(arithmetic, cache) + sums;
+  return modelled_s(args, splits(args, machine.multiprocessors), machine.multiprocessors);
 }
 
 }  // namespace rooftune

@@ -56,6 +56,7 @@ class Tiled : public CudaCandidate {
   virtual bool likes_wide_terms() const = 0;
 
  private:
+  double modelled_s(const GemmArgs& args, std::int64_t parts, int multiprocessors) const;
   std::int64_t splits(const GemmArgs& args, int multiprocessors) const;
   Copies copies(const GemmArgs& args) const;
   Copies copies(bool a_terms, bool b_terms, bool wide) const;
