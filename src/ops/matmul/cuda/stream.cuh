@@ -141,12 +141,21 @@ struct Rows {
   int64 row;  // COLUMNS: the first of the lane
 };
 
+// The tiles of all batches are numbered through; a unit is one for each of the block's row warps.
+// Those of the last unit that do not exist are taken to be the last that does.
+__device__ __forceinline__ uint32 tile_of(const rooftune::StreamArgs& args, uint32 unit,
+                                          int row_warp) {
+  const uint32 tile = unit * row_warps(args) + row_warp;
+  return tile < args.all_tiles ? tile : args.all_tiles - 1;
+}
+
 __device__ __forceinline__ Rows rows_of(const rooftune::StreamArgs& args, const Place& place,
                                         uint32 unit) {
-  const uint32 batch = unit / args.tiles, tile = unit % args.tiles;
+  const uint32 all = tile_of(args, unit, place.row_warp);
+  const uint32 batch = all / args.tiles, tile = all - batch * args.tiles;
   const WElement* w = static_cast<const WElement*>(args.w) + batch * args.w_batch;
   Rows rows;
-  rows.row = (int64(tile) * row_warps(args) + place.row_warp) * kTileRows;
+  rows.row = int64(tile) * kTileRows;
 #if COLUMNS
   rows.row += place.lane_r * kElements;
   if (W_VECTOR) rows.row = at_most(rows.row, args.rows - kElements);
@@ -235,31 +244,42 @@ __device__ __forceinline__ Sum sum_of_rank(const Sum& mine, uint32 rank) {
 #endif
 }
 
+// Stores one of a tile's elements, unless it lies beyond the rows.
+__device__ __forceinline__ void store_cell(const rooftune::StreamArgs& args, uint32 batch,
+                                           uint32 tile, int v, int r, Sum sum) {
+  const int64 row = int64(tile) * kTileRows + r;
+  if (row < args.rows)
+    store(args.out, args.c, batch * args.c_batch + v * args.c_v + row * args.c_r, sum);
+}
+
 // Every warp has written its sums. Always in the same order, so that results repeat.
 __device__ __forceinline__ void finish(const rooftune::StreamArgs& args, const Place& place,
                                        uint32 unit, int round) {
-  const uint32 batch = unit / args.tiles, tile = unit % args.tiles;
-  // Warps with rows of their own need not wait for each other.
-  const bool alone = SPLIT == 1 && args.k_warps == 1;
-  const int tiles = alone ? 1 : row_warps(args), first_tile = alone ? place.row_warp : 0;
-  const int workers = alone ? 32 : blockDim.x, worker = alone ? threadIdx.x % 32 : threadIdx.x;
-  const int rows = tiles * kTileRows, cells = rows * args.vectors;
-  if (alone) {
+  if (SPLIT == 1 && args.k_warps == 1) {  // warps with rows of their own wait for nobody
+    const uint32 all = unit * row_warps(args) + place.row_warp;
+    const uint32 batch = all / args.tiles, tile = all - batch * args.tiles;
     __syncwarp();
-  } else {
-    __syncthreads();
+    if (all >= args.all_tiles) return;
+    for (int cell = threadIdx.x % 32; cell < kTileRows * args.vectors; cell += 32) {
+      const int r = cell % kTileRows, v = cell / kTileRows;
+      store_cell(args, batch, tile, v, r, sum_at(round, place.row_warp, v, r));
+    }
+    return;
   }
+  const int rows = row_warps(args) * kTileRows, cells = rows * args.vectors;
+  __syncthreads();
   if (SPLIT > 1) {
-    for (int cell = worker; cell < cells; cell += workers) {
+    for (int cell = threadIdx.x; cell < cells; cell += blockDim.x) {
       const int r = cell % rows, v = cell / rows, warp = r / kTileRows * args.k_warps;
       Sum& sum = sum_at(round, warp, v, r % kTileRows);
       for (int i = 1; i < args.k_warps; ++i) sum += sum_at(round, warp + i, v, r % kTileRows);
     }
     cluster_sync();
   }
-  for (int cell = worker + cluster_rank() * workers; cell < cells; cell += SPLIT * workers) {
-    const int r = cell % rows, v = cell / rows;
-    const int warp = (first_tile + r / kTileRows) * args.k_warps;
+  for (int cell = threadIdx.x + cluster_rank() * blockDim.x; cell < cells;
+       cell += SPLIT * blockDim.x) {
+    const int r = cell % rows, v = cell / rows, row_warp = r / kTileRows;
+    const int warp = row_warp * args.k_warps;
     Sum sum = 0;
     if (SPLIT > 1) {
       for (uint32 rank = 0; rank < SPLIT; ++rank)
@@ -267,11 +287,10 @@ __device__ __forceinline__ void finish(const rooftune::StreamArgs& args, const P
     } else {
       for (int i = 0; i < args.k_warps; ++i) sum += sum_at(round, warp + i, v, r % kTileRows);
     }
-    const int64 row = (int64(tile) * row_warps(args) + first_tile) * kTileRows + r;
-    if (row < args.rows) {
-      const int64 at = batch * args.c_batch + v * args.c_v + row * args.c_r;
-      store(args.out, args.c, at, sum);
-    }
+    const uint32 all = unit * row_warps(args) + row_warp;
+    const uint32 batch = all / args.tiles;
+    if (all < args.all_tiles)
+      store_cell(args, batch, all - batch * args.tiles, v, r % kTileRows, sum);
   }
 }
 
@@ -298,8 +317,8 @@ __device__ __forceinline__ void stream(const rooftune::StreamArgs& args) {
   }
   int round = 0;
   for (uint32 unit = blockIdx.x; unit < args.units; unit += gridDim.x, ++round) {
-    const XElement* x =
-        static_cast<const XElement*>(args.x) + int64(unit / args.tiles) * args.x_batch;
+    const XElement* x = static_cast<const XElement*>(args.x) +
+                        int64(tile_of(args, unit, place.row_warp) / args.tiles) * args.x_batch;
     Product product;
 #pragma unroll 1
     for (int step = place.turn; step < steps; step += place.turns) {

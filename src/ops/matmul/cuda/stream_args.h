@@ -17,8 +17,10 @@ struct StreamArgs {
   long long x_v, x_k;
   long long c_v, c_r;
   long long w_batch, x_batch, c_batch;
-  unsigned tiles;  // of rows, in each batch
-  unsigned units;  // tiles of all batches: block b takes b, b + gridDim.x, ...
+  unsigned tiles;      // of rows, in each batch
+  unsigned all_tiles;  // of all batches
+  unsigned units;      // all tiles by those that a block has at once: block b takes unit b,
+                       // b + gridDim.x, ...
   Output out;
   int vectors;
   int k_warps;  // warps of a block that share a tile of rows and divide k

@@ -24,6 +24,10 @@ struct Panel {
 using PanelA = Panel<A_K, kTileM>;
 using PanelB = Panel<B_K, kTileN>;
 
+struct alignas(16) Lane {
+  Sum of[kLane];
+};
+
 template <int kBytes>
 struct words_of;
 template <>
@@ -70,16 +74,23 @@ __device__ __forceinline__ void stage(Sum* to, int to_pitch, int to_fast, int to
       Loaded loaded;
       const bool there = f < fast && s < slow;
       if (there) loaded.words = *reinterpret_cast<const Words*>(from + s * pitch + f);
+      Sum* place = to + s * to_pitch + f;
+      if (kLoad % kLane == 0) {  // stores as wide as they can be keep off each other's banks
 #pragma unroll
-      for (int i = 0; i < kLoad; ++i)
-        to[s * to_pitch + f + i] = there ? widen<Sum>(loaded.element[i]) : Sum(0);
+        for (int i = 0; i < kLoad; i += kLane) {
+          Lane lane;
+#pragma unroll
+          for (int q = 0; q < kLane; ++q)
+            lane.of[q] = there ? widen<Sum>(loaded.element[(i + q) % kLoad]) : Sum(0);
+          *reinterpret_cast<Lane*>(place + i) = lane;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kLoad; ++i) place[i] = there ? widen<Sum>(loaded.element[i]) : Sum(0);
+      }
     }
   }
 }
-
-struct alignas(16) Lane {
-  Sum of[kLane];
-};
 
 // kLane terms of the thread's rows of a panel.
 template <bool kAlongK, int kCount, int kStride, int kPitch>
@@ -167,17 +178,26 @@ extern "C" __global__ void __launch_bounds__(TY* TX* GROUPS)
       }
     }
   }
-  if (!busy) return;
+
+  // Through shared memory, so that neighbouring threads store neighbouring elements.
+  constexpr int kPitch = kTileN + kLane;
+  static_assert(kTileM * kPitch <= PanelA::kSize + PanelB::kSize);
+  __syncthreads();
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int row = A_K ? ty + i * TY : ty * TM + i;
 #pragma unroll
-    for (int j = 0; j < TN; ++j) {
-      const int column = B_K ? tx + j * TX : tx * TN + j;
-      if (row < rows && column < columns)
-        store(args.out, args.c,
-              batch * args.c_batch + (i0 + row) * args.c_row + (j0 + column) * args.c_col,
-              sums[i][j]);
-    }
+    for (int j = 0; j < TN; ++j)
+      panel_a[row * kPitch + (B_K ? tx + j * TX : tx * TN + j)] = sums[i][j];
+  }
+  __syncthreads();
+  if (!busy) return;
+  const int64 c = batch * args.c_batch + i0 * args.c_row + j0 * args.c_col;
+#pragma unroll 4
+  for (int cell = thread; cell < kTileM * kTileN; cell += kThreads) {
+    const int row = cell / kTileN, column = cell % kTileN;
+    if (row < rows && column < columns)
+      store(args.out, args.c, c + row * args.c_row + column * args.c_col,
+            panel_a[row * kPitch + column]);
   }
 }
