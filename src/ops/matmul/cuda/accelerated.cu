@@ -7,28 +7,32 @@
 //   BLOCK_M, BLOCK_N, BLOCK_K_BYTES, WARPS_M, WARPS_N   the tile, and the grid of warps on it
 //   A_K_MAJOR, B_K_MAJOR   1: lines of k in shared memory
 //   A_LOAD, B_LOAD         LOAD_... of tile_loader.cuh, in numbers
-//   A_RESIDUES, B_RESIDUES of bulk copies: AcceleratedMaps
 //   SCHEDULE     below
 //   LOAD_WARPS   warps that load and do nothing else
 //   STAGES       buffers
+//   MATH_REGISTERS, LOAD_REGISTERS   of a thread; 0: as many for all. Needs four loading warps
 //   MIN_BLOCKS   blocks that should fit a multiprocessor
 #include "ops/matmul/cuda/accelerated_args.h"
 #include "ops/matmul/cuda/types.cuh"
 
-#define SCHEDULE_SIMPLE 0       // load, multiply, one buffer
-#define SCHEDULE_DOUBLE 1       // the next tile is on its way while this one is multiplied
-#define SCHEDULE_ORDERED 2      // likewise; a warp loads its own rows of A, into one buffer
-#define SCHEDULE_LOADERS 3      // as double, loads by warps of their own
-#define SCHEDULE_RING 4         // producers and consumers, with barriers for each buffer
+#define SCHEDULE_SIMPLE 0    // load, multiply, one buffer
+#define SCHEDULE_DOUBLE 1    // the next tile is on its way while this one is multiplied
+#define SCHEDULE_ORDERED 2   // likewise; a warp loads its own rows of A, into one buffer
+#define SCHEDULE_LOADERS 3   // as double, loads by warps of their own
+#define SCHEDULE_PIPELINE 5  // as double, by copies that need no registers; STAGES of them
+#define SCHEDULE_RING 4      // producers and consumers, with barriers for each buffer
 
 #define A_BULK (A_LOAD == 3)
 // Asynchronous copies do not round; everyone else does on the way.
-#define A_COPIED (SCHEDULE == SCHEDULE_RING && A_LOAD == 0)
-#define B_COPIED (SCHEDULE == SCHEDULE_RING && B_LOAD == 0)
+#define COPIES(load) \
+  (SCHEDULE == SCHEDULE_PIPELINE || (SCHEDULE == SCHEDULE_RING && (load == 0 || load == 4)))
+#define A_COPIED COPIES(A_LOAD)
+#define B_COPIED COPIES(B_LOAD)
+#define RAW (A_LOAD == 4)  // then B's too
 #define ROUND_FRAGMENTS (INPUT == 2 && (A_COPIED || B_COPIED))
 
-#include "ops/matmul/cuda/tile_product.cuh"
 #include "ops/matmul/cuda/tile_loader.cuh"
+#include "ops/matmul/cuda/tile_product.cuh"
 
 using rooftune::AcceleratedArgs;
 #if A_BULK
@@ -38,7 +42,8 @@ using Args = AcceleratedArgs;
 #endif
 
 constexpr int kMathWarps = WARPS_M * WARPS_N;
-constexpr int kThreads = (kMathWarps + LOAD_WARPS) * 32;
+constexpr int kMathThreads = kMathWarps * 32;
+constexpr int kThreads = kMathThreads + LOAD_WARPS * 32;
 constexpr int kLoadThreads = LOAD_WARPS ? LOAD_WARPS * 32 : kThreads;
 constexpr int kSize = sizeof(A_TYPE);
 constexpr int kBlockK = BLOCK_K_BYTES / kSize;
@@ -49,12 +54,20 @@ constexpr bool kAKMajor = A_K_MAJOR, kBKMajor = B_K_MAJOR;
 constexpr bool kOrdered = SCHEDULE == SCHEDULE_ORDERED;
 static_assert(!kOrdered || WARPS_N == 1);
 
-template <bool kKMajor, int kMn, int kResidues>
+// Swizzled for mma, padded by 16 bytes for wmma, whose loads know no swizzle; bulk copies cannot
+// pad, so that wmma reads pieces of 32 bytes there. Raw lines have 16 bytes more than they need;
+// with that the threads of a warp meet different banks, but for lines of f32 along m or n, which
+// take 32.
+template <bool kKMajor, int kMn>
 struct StageOf {
   static constexpr int kLines = kKMajor ? kMn : kBlockK;
   static constexpr int kLineBytes = kKMajor ? BLOCK_K_BYTES : kMn * kSize;
-#if MMA_KIND
-  using type = typename SwizzledStage<kLines, kLineBytes, kResidues, !kKMajor>::type;
+#if RAW
+  static constexpr int kPitch = kLineBytes + (kSize == 4 && !kKMajor ? 32 : 16);
+  using type = Stage<kLines, kLineBytes, kLineBytes, kPitch, 0, kKMajor ? 8 : 1>;
+#elif MMA_KIND
+  static constexpr int kPiece = kLineBytes < 128 ? kLineBytes : 128;
+  using type = Stage<kLines, kLineBytes, kPiece, kPiece, kPiece - 16>;
 #elif A_BULK
   using type = Stage<kLines, kLineBytes, 32, 32, 0>;
 #else
@@ -63,8 +76,8 @@ struct StageOf {
 };
 // An ordered left operand has a stage for each warp.
 constexpr int kPartsA = kOrdered ? WARPS_M : 1;
-using StageA = typename StageOf<kAKMajor, BLOCK_M / kPartsA, A_RESIDUES>::type;
-using StageB = typename StageOf<kBKMajor, BLOCK_N, B_RESIDUES>::type;
+using StageA = typename StageOf<kAKMajor, BLOCK_M / kPartsA>::type;
+using StageB = typename StageOf<kBKMajor, BLOCK_N>::type;
 constexpr int kAlign = 1024;  // a swizzle repeats after so many bytes
 constexpr int kBytesA = (StageA::kBytes * kPartsA + kAlign - 1) / kAlign * kAlign;
 constexpr int kBytesB = (StageB::kBytes + kAlign - 1) / kAlign * kAlign;
@@ -106,65 +119,81 @@ struct Warp {
   int m, n, lane;  // where the warp's share begins in the block's tile
 };
 
-__device__ __forceinline__ Fragment read_a(uint32 stage, const Warp& warp, int step, int tile) {
+#if RAW
+struct Readers {
+  RawReader<StageA, kAKMajor, true, kSize, kTilesM> a;
+  RawReader<StageB, kBKMajor, false, kSize, kTilesN> b;
+};
+#else
+struct Readers {};
+#endif
+
+__device__ __forceinline__ Fragment read_a(const Readers& readers, uint32 stage, const Warp& warp,
+                                           int step, int tile) {
+#if RAW
+  return readers.a.read(stage, step, tile);
+#else
   const uint32 part = kOrdered ? warp.m / kWarpM * StageA::kBytes : 0;
   const int first = kOrdered ? 0 : warp.m;
 #if MMA_KIND
-  return FragmentReader<StageA, kAKMajor>(stage + part, first, step, warp.lane).read(tile);
+  return FragmentReader<StageA, kAKMajor, true>(stage + part, first, step, warp.lane).read(tile);
 #else
   return WmmaReader<StageA, kAKMajor, true>{stage + part, first, step}.read(tile);
 #endif
+#endif
 }
 
-__device__ __forceinline__ void multiply_step(Sums (&sums)[kTilesM][kTilesN],
-                                              const Fragment (&a)[kTilesM], uint32 stage_b,
-                                              const Warp& warp, int step) {
-#if MMA_KIND
-  const FragmentReader<StageB, kBKMajor> reader(stage_b, warp.n, step, warp.lane);
+__device__ __forceinline__ Fragment read_b(const Readers& readers, uint32 stage, const Warp& warp,
+                                           int step, int tile) {
+#if RAW
+  return readers.b.read(stage, step, tile);
+#elif MMA_KIND
+  return FragmentReader<StageB, kBKMajor, false>(stage, warp.n, step, warp.lane).read(tile);
 #else
-  const WmmaReader<StageB, kBKMajor, false> reader{stage_b, warp.n, step};
+  return WmmaReader<StageB, kBKMajor, false>{stage, warp.n, step}.read(tile);
 #endif
+}
+
+using AllSums = Sums[kTilesM][kTilesN];
+
+__device__ __forceinline__ void multiply_step(AllSums& sums, const Fragment (&a)[kTilesM],
+                                              const Readers& readers, uint32 stage_b,
+                                              const Warp& warp, int step) {
 #pragma unroll
   for (int j = 0; j < kTilesN; ++j) {
-    const Fragment b = reader.read(j);
+    const Fragment b = read_b(readers, stage_b, warp, step, j);
 #pragma unroll
     for (int i = 0; i < kTilesM; ++i) multiply(sums[i][j], a[i], b);
   }
 }
 
-__device__ __forceinline__ void multiply_stage(Sums (&sums)[kTilesM][kTilesN], uint32 stage,
+__device__ __forceinline__ void multiply_stage(AllSums& sums, const Readers& readers, uint32 stage,
                                                const Warp& warp) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     Fragment a[kTilesM];
 #pragma unroll
-    for (int i = 0; i < kTilesM; ++i) a[i] = read_a(stage, warp, step, i);
-    multiply_step(sums, a, stage + kBytesA, warp, step);
+    for (int i = 0; i < kTilesM; ++i) a[i] = read_a(readers, stage, warp, step, i);
+    multiply_step(sums, a, readers, stage + kBytesA, warp, step);
   }
 }
 
-// --- Writing C. Sums go through shared memory, a row of 16 x 16 tiles of each warp at a time, so that
-// rows of C are written in full; and lines of bulk copies find their places again.
+// Of the warps that multiply.
+__device__ __forceinline__ void math_barrier() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kMathThreads) : "memory");
+}
+
+// --- Writing C. Sums go through shared memory, a row of 16 x 16 tiles of each warp at a time, so
+// that rows of C are written in full, and raw lines find their places again.
 
 constexpr int kWantedColumns = 64 / WARPS_M * 8;  // about 32 KB of f32
-constexpr bool kMixedColumns = kBKMajor && B_RESIDUES > 1;
-constexpr int kPassTiles =
-    kMixedColumns || kTilesN * 16 * WARPS_N <= kWantedColumns ? kTilesN
-    : kWantedColumns / (16 * WARPS_N) > 0                     ? kWantedColumns / (16 * WARPS_N)
-                                                              : 1;
+constexpr bool kMixedColumns = kBKMajor && RAW;
+constexpr int kPassTiles = kMixedColumns || kTilesN * 16 * WARPS_N <= kWantedColumns ? kTilesN
+                           : kWantedColumns / (16 * WARPS_N) > 0 ? kWantedColumns / (16 * WARPS_N)
+                                                                 : 1;
 constexpr int kPassColumns = kPassTiles * 16 * WARPS_N;
 constexpr int kSumsPitch = kPassColumns + 8;
 static_assert(kTilesN % kPassTiles == 0);
-
-__device__ __forceinline__ int row_of(int line) {
-  return kAKMajor && A_RESIDUES > 1 ? line % (BLOCK_M / A_RESIDUES) * A_RESIDUES +
-                                          line / (BLOCK_M / A_RESIDUES)
-                                    : line;
-}
-__device__ __forceinline__ int column_of(int line) {
-  return kMixedColumns ? line % (BLOCK_N / B_RESIDUES) * B_RESIDUES + line / (BLOCK_N / B_RESIDUES)
-                       : line;
-}
 
 __device__ __forceinline__ C_TYPE finished(const AcceleratedArgs& args, Sum sum, const C_TYPE* c) {
 #if INPUT == INPUT_INT8
@@ -183,8 +212,7 @@ struct alignas(4 * sizeof(C_TYPE)) FourOfC {
 };
 
 __device__ __forceinline__ void write_tile(const AcceleratedArgs& args, const Place& place,
-                                           Sums (&sums)[kTilesM][kTilesN], const Warp& warp,
-                                           bool has_sums, Sum* staged) {
+                                           AllSums& sums, const Warp& warp, Sum* staged) {
   C_TYPE* c = static_cast<C_TYPE*>(args.c) + batch_offset(args, place.batch, args.c_batch);
   const int64 rows = args.m - place.m, columns = args.n - place.n;
   const int thread = threadIdx.x;
@@ -192,26 +220,27 @@ __device__ __forceinline__ void write_tile(const AcceleratedArgs& args, const Pl
   for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll
     for (int j0 = 0; j0 < kTilesN; j0 += kPassTiles) {
-      __syncthreads();
-      if (has_sums) {
-        const int row = warp.m / kWarpM * 16, column = warp.n / kWarpN * (kPassTiles * 16);
+      math_barrier();
+      const int row0 = warp.m / kWarpM * 16, column0 = warp.n / kWarpN * (kPassTiles * 16);
 #pragma unroll
-        for (int j = 0; j < kPassTiles; ++j) {
+      for (int j = 0; j < kPassTiles; ++j) {
 #if MMA_KIND
-          write_sums(sums[i][j0 + j], staged + row * kSumsPitch, kSumsPitch, warp.lane,
-                     [&](int x) { return column_of(column + j * 16 + x); });
+        write_sums(sums[i][j0 + j], staged + row0 * kSumsPitch, kSumsPitch, warp.lane, [&](int x) {
+          const int column = column0 + j * 16 + x;
+          return kMixedColumns ? StageB::number_of(column) : column;
+        });
 #else
-          write_sums(sums[i][j0 + j],
-                     uint32(__cvta_generic_to_shared(staged + row * kSumsPitch + column + j * 16)),
-                     kSumsPitch);
+        write_sums(sums[i][j0 + j],
+                   uint32(__cvta_generic_to_shared(staged + row0 * kSumsPitch + column0 + j * 16)),
+                   kSumsPitch);
 #endif
-        }
       }
-      __syncthreads();
+      math_barrier();
 #pragma unroll 1
-      for (int at = thread * 4; at < WARPS_M * 16 * kPassColumns; at += kThreads * 4) {
+      for (int at = thread * 4; at < WARPS_M * 16 * kPassColumns; at += kMathThreads * 4) {
         const int staged_row = at / kPassColumns, staged_column = at % kPassColumns;
-        const int row = row_of(staged_row / 16 * kWarpM + i * 16 + staged_row % 16);
+        const int line = staged_row / 16 * kWarpM + i * 16 + staged_row % 16;
+        const int row = kAKMajor && RAW ? StageA::number_of(line) : line;
         const int column = staged_column / (kPassTiles * 16) * kWarpN + j0 * 16 +
                            staged_column % (kPassTiles * 16);
         if (row >= rows || !args.c_vector || column + 4 > columns) continue;
@@ -231,9 +260,10 @@ __device__ __forceinline__ void write_tile(const AcceleratedArgs& args, const Pl
       // What vectors do not reach: everything, or the last columns of C.
       if (args.c_vector && (columns >= BLOCK_N || columns % 4 == 0)) continue;
 #pragma unroll 1
-      for (int at = thread; at < WARPS_M * 16 * kPassColumns; at += kThreads) {
+      for (int at = thread; at < WARPS_M * 16 * kPassColumns; at += kMathThreads) {
         const int staged_row = at / kPassColumns, staged_column = at % kPassColumns;
-        const int row = row_of(staged_row / 16 * kWarpM + i * 16 + staged_row % 16);
+        const int line = staged_row / 16 * kWarpM + i * 16 + staged_row % 16;
+        const int row = kAKMajor && RAW ? StageA::number_of(line) : line;
         const int column = staged_column / (kPassTiles * 16) * kWarpN + j0 * 16 +
                            staged_column % (kPassTiles * 16);
         if (row >= rows || column >= columns) continue;
@@ -247,6 +277,29 @@ __device__ __forceinline__ void write_tile(const AcceleratedArgs& args, const Pl
 
 // --- Schedules.
 
+// Warps that only load need few registers; those that multiply take what they leave. Where the
+// architecture has no such instruction, everyone has the same.
+#if MATH_REGISTERS && __CUDA_ARCH__ >= 900
+#define REGISTERS_TO(what, count) \
+  asm volatile("setmaxnreg." what ".sync.aligned.u32 %0;" ::"n"(count))
+#else
+#define REGISTERS_TO(what, count)
+#endif
+__device__ __forceinline__ void take_registers() { REGISTERS_TO("inc", MATH_REGISTERS); }
+__device__ __forceinline__ void give_registers() { REGISTERS_TO("dec", LOAD_REGISTERS); }
+
+#if A_BULK
+__device__ __forceinline__ void copy_stage(const Args& args, const Place& place, int tile,
+                                           uint32 stage, uint32 barrier) {
+  barrier_expect(barrier, (BLOCK_M + BLOCK_N) * BLOCK_K_BYTES);
+  const int batch = int(place.batch);
+  copy_bulk<StageA, kAKMajor, kSize>(args.a_map, int(place.m), tile * kBlockK,
+                                     args.a_batched ? batch : 0, stage, barrier);
+  copy_bulk<StageB, kBKMajor, kSize>(args.b_map, int(place.n), tile * kBlockK,
+                                     args.b_batched ? batch : 0, stage + kBytesA, barrier);
+}
+#endif
+
 extern __shared__ __align__(1024) char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
@@ -259,11 +312,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   const uint32 shared = uint32(__cvta_generic_to_shared(shared_memory));
   const Place place = place_of(args);
   const int thread = threadIdx.x, warp_number = thread / 32;
-  const bool multiplies = warp_number < kMathWarps;
   const Warp warp{warp_number / WARPS_N * kWarpM, warp_number % WARPS_N * kWarpN, thread % 32};
   const int tiles = int((args.k + kBlockK - 1) / kBlockK);
 
-  Sums sums[kTilesM][kTilesN];
+  AllSums sums;
 #pragma unroll
   for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll
@@ -277,22 +329,32 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   // Shared memory holds lines of k or of m (n); global memory holds the same unless it is gathered.
   const Lines lines_a{
       static_cast<const char*>(args.a) + batch_offset(args, place.batch, args.a_batch) * kSize,
-      (kAKMajor ? args.a_row : args.a_col) * kSize, (kAKMajor ? args.a_col : args.a_row) * kSize,
-      kAKMajor ? args.m : args.k, kAKMajor ? args.k : args.m,
+      (kAKMajor ? args.a_row : args.a_col) * kSize,
+      (kAKMajor ? args.a_col : args.a_row) * kSize,
+      kAKMajor ? args.m : args.k,
+      kAKMajor ? args.k : args.m,
       kAKMajor ? args.a_row == args.k : args.a_col == args.m};
   const Lines lines_b{
       static_cast<const char*>(args.b) + batch_offset(args, place.batch, args.b_batch) * kSize,
-      (kBKMajor ? args.b_col : args.b_row) * kSize, (kBKMajor ? args.b_row : args.b_col) * kSize,
-      kBKMajor ? args.n : args.k, kBKMajor ? args.k : args.n,
+      (kBKMajor ? args.b_col : args.b_row) * kSize,
+      (kBKMajor ? args.b_row : args.b_col) * kSize,
+      kBKMajor ? args.n : args.k,
+      kBKMajor ? args.k : args.n,
       kBKMajor ? args.b_col == args.k : args.b_row == args.n};
   constexpr bool kTf32 = INPUT == INPUT_TF32;
   // Of the ordered left operand: this warp's lines, to this warp's stage.
   constexpr int kThreadsA = kOrdered ? 32 : kLoadThreads;
-  const int load_thread = LOAD_WARPS ? thread - kMathWarps * 32 : thread;
+  const int load_thread = LOAD_WARPS ? thread - kMathThreads : thread;
   Loader<StageA, A_LOAD, kAKMajor, kSize, kThreadsA, kTf32> load_a(
       lines_a, place.m + (kOrdered ? warp.m : 0), kOrdered ? warp.lane : load_thread);
   Loader<StageB, B_LOAD, kBKMajor, kSize, kLoadThreads, kTf32> load_b(lines_b, place.n,
                                                                       load_thread);
+#endif
+
+#if RAW
+  const Readers readers{{load_a, warp.m, warp.lane}, {load_b, warp.n, warp.lane}};
+#else
+  const Readers readers;
 #endif
 
 #if SCHEDULE == SCHEDULE_SIMPLE && A_BULK
@@ -303,17 +365,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   }
   for (int tile = 0; tile < tiles; ++tile) {
     __syncthreads();  // the buffer is free
-    if (warp_number == 0) {
-      if (thread == 0) barrier_expect(barrier, (BLOCK_M + BLOCK_N) * BLOCK_K_BYTES);
-      __syncwarp();
-      copy_bulk<StageA, kAKMajor, kSize, A_RESIDUES>(all.a_maps, place.m, int64(tile) * kBlockK,
-                                                     place.batch, shared, barrier, thread);
-      copy_bulk<StageB, kBKMajor, kSize, B_RESIDUES>(all.b_maps, place.n, int64(tile) * kBlockK,
-                                                     place.batch, shared + kBytesA, barrier,
-                                                     thread);
-    }
+    if (thread == 0) copy_stage(all, place, tile, shared, barrier);
     barrier_wait(barrier, tile & 1);
-    multiply_stage(sums, shared, warp);
+    multiply_stage(sums, readers, shared, warp);
   }
 #elif SCHEDULE == SCHEDULE_SIMPLE
   for (int tile = 0; tile < tiles; ++tile) {
@@ -323,7 +377,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     load_a.put(shared);
     load_b.put(shared + kBytesA);
     __syncthreads();
-    multiply_stage(sums, shared, warp);
+    multiply_stage(sums, readers, shared, warp);
   }
 #elif SCHEDULE == SCHEDULE_DOUBLE
   load_a.fetch(0);
@@ -339,11 +393,28 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
       load_a.fetch(tile + 1);
       load_b.fetch(tile + 1);
     }
-    multiply_stage(sums, stage, warp);
+    multiply_stage(sums, readers, stage, warp);
     if (more) {
       load_a.put(other);
       load_b.put(other + kBytesA);
     }
+  }
+#elif SCHEDULE == SCHEDULE_PIPELINE
+  // The first STAGES - 1 turns only load.
+  uint32 stage = shared, refilled = shared;
+#pragma unroll 1
+  for (int tile = 1 - STAGES; tile < tiles; ++tile) {
+    wait_groups<STAGES - 2>();
+    __syncthreads();  // everyone's copies are there, and the buffer before this one is free
+    if (tile + STAGES - 1 < tiles) {
+      load_a.copy(tile + STAGES - 1, refilled);
+      load_b.copy(tile + STAGES - 1, refilled + kBytesA);
+    }
+    end_group();
+    refilled = refilled == shared + (STAGES - 1) * kStageBytes ? shared : refilled + kStageBytes;
+    if (tile < 0) continue;
+    multiply_stage(sums, readers, stage, warp);
+    stage = stage == shared + (STAGES - 1) * kStageBytes ? shared : stage + kStageBytes;
   }
 #elif SCHEDULE == SCHEDULE_ORDERED
   // Fragments of A are all read before its one buffer is written again; the barrier is for B alone.
@@ -364,11 +435,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
-      for (int i = 0; i < kTilesM; ++i) a[step][i] = read_a(stage_a, warp, step, i);
+      for (int i = 0; i < kTilesM; ++i) a[step][i] = read_a(readers, stage_a, warp, step, i);
     }
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      multiply_step(sums, a[step], shared + (tile & 1) * kBytesB, warp, step);
+      multiply_step(sums, a[step], readers, shared + (tile & 1) * kBytesB, warp, step);
     }
     if (more) {
       __syncwarp();
@@ -377,29 +448,25 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     }
   }
 #elif SCHEDULE == SCHEDULE_LOADERS
-  if (!multiplies) {
+  if (LOAD_WARPS && warp_number >= kMathWarps) {
+    give_registers();
     load_a.fetch(0);
     load_b.fetch(0);
-    load_a.put(shared);
-    load_b.put(shared + kBytesA);
-    if (tiles > 1) {
-      load_a.fetch(1);
-      load_b.fetch(1);
+    for (int tile = 0; tile < tiles; ++tile) {
+      load_a.put(shared + (tile & 1) * kStageBytes);
+      load_b.put(shared + (tile & 1) * kStageBytes + kBytesA);
+      if (tile + 1 < tiles) {
+        load_a.fetch(tile + 1);
+        load_b.fetch(tile + 1);
+      }
+      __syncthreads();
     }
+    return;
   }
+  take_registers();
   for (int tile = 0; tile < tiles; ++tile) {
     __syncthreads();
-    if (multiplies) {
-      multiply_stage(sums, shared + (tile & 1) * kStageBytes, warp);
-    } else if (tile + 1 < tiles) {
-      const uint32 other = shared + (~tile & 1) * kStageBytes;
-      load_a.put(other);
-      load_b.put(other + kBytesA);
-      if (tile + 2 < tiles) {
-        load_a.fetch(tile + 2);
-        load_b.fetch(tile + 2);
-      }
-    }
+    multiply_stage(sums, readers, shared + (tile & 1) * kStageBytes, warp);
   }
 #else  // SCHEDULE_RING
   const uint32 full = shared + STAGES * kStageBytes, empty = full + STAGES * 8;
@@ -413,16 +480,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   __syncthreads();
   int s = 0;
   uint32 parity = 0;
-  if (multiplies) {
-    for (int tile = 0; tile < tiles; ++tile) {
-      barrier_wait(full + s * 8, parity);
-      multiply_stage(sums, shared + s * kStageBytes, warp);
-      __syncwarp();
-      if (warp.lane == 0) barrier_arrive(empty + s * 8);
-      if (++s == STAGES) s = 0, parity ^= 1;
-    }
-  } else {
-#if !A_BULK
+  if (LOAD_WARPS && warp_number >= kMathWarps) {
+    give_registers();
+#if A_BULK
+    if (thread != kMathThreads) return;
+#else
     if (!A_COPIED) load_a.fetch(0);
     if (!B_COPIED) load_b.fetch(0);
 #endif
@@ -430,13 +492,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
       const uint32 stage = shared + s * kStageBytes, barrier = full + s * 8;
       if (tile >= STAGES) barrier_wait(empty + s * 8, parity ^ 1);
 #if A_BULK
-      if (warp.lane == 0) barrier_expect(barrier, (BLOCK_M + BLOCK_N) * BLOCK_K_BYTES);
-      __syncwarp();
-      copy_bulk<StageA, kAKMajor, kSize, A_RESIDUES>(all.a_maps, place.m, int64(tile) * kBlockK,
-                                                     place.batch, stage, barrier, warp.lane);
-      copy_bulk<StageB, kBKMajor, kSize, B_RESIDUES>(all.b_maps, place.n, int64(tile) * kBlockK,
-                                                     place.batch, stage + kBytesA, barrier,
-                                                     warp.lane);
+      copy_stage(all, place, tile, stage, barrier);
 #else
       if constexpr (A_COPIED) {
         load_a.copy(tile, stage);
@@ -460,8 +516,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
 #endif
       if (++s == STAGES) s = 0, parity ^= 1;
     }
+    return;
+  }
+  take_registers();
+  for (int tile = 0; tile < tiles; ++tile) {
+    barrier_wait(full + s * 8, parity);
+    multiply_stage(sums, readers, shared + s * kStageBytes, warp);
+    __syncwarp();
+    if (warp.lane == 0) barrier_arrive(empty + s * 8);
+    if (++s == STAGES) s = 0, parity ^= 1;
   }
 #endif
 
-  write_tile(args, place, sums, warp, multiplies, reinterpret_cast<Sum*>(shared_memory));
+  write_tile(args, place, sums, warp, reinterpret_cast<Sum*>(shared_memory));
 }

@@ -6,9 +6,6 @@
 
 namespace rooftune {
 
-// A pitch of 2 bytes, the worst of 16-bit types, repeats its alignment after 8 lines.
-constexpr int kMaxResidues = 8;
-
 // Strides count elements.
 struct AcceleratedArgs {
   const void* a;
@@ -19,22 +16,15 @@ struct AcceleratedArgs {
   long long batch_extent[6], a_batch[6], b_batch[6], c_batch[6];  // outermost first
   int batch_rank;
   unsigned tiles_m, tiles_n;
-  int c_vector;                          // rows of C take aligned vectors of four elements
-  float alpha, beta;                     // of sums in f32
-  unsigned whole_alpha, whole_beta;      // of sums in i32, modulo 2^32
+  int c_vector;                      // rows of C take aligned vectors of four elements
+  float alpha, beta;                 // of sums in f32
+  unsigned whole_alpha, whole_beta;  // of sums in i32, modulo 2^32
 };
 
-// Bulk tensor copies want lines whose distance is a multiple of 16 bytes. Where it is not, each
-// residue of the line number gets a map of its own: lines r, r + R, r + 2R, ... lie R pitches apart,
-// and `skip` elements before the first one make its address a multiple of 16. Nobody asks for those.
-struct AcceleratedMaps {
-  TensorMap maps[kMaxResidues];
-  int skip[kMaxResidues];
-  int batched;  // 0: the batch shares this operand
-};
-
+// Axes of the maps: along a line, from line to line, from matrix to matrix.
 struct AcceleratedTmaArgs {
-  AcceleratedMaps a_maps, b_maps;
+  TensorMap a_map, b_map;
+  int a_batched, b_batched;  // 0: the batch shares this operand
   AcceleratedArgs product;
 };
 

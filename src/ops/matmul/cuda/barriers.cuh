@@ -43,16 +43,26 @@ __device__ __forceinline__ void copy_async(uint32 to, const void* from, int vali
                : "memory");
 }
 
+// Copies since the last call are one group.
+__device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Until at most kOpen groups of this thread are under way.
+template <int kOpen>
+__device__ __forceinline__ void wait_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kOpen) : "memory");
+}
+
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void barrier_expect(uint32 barrier, int bytes) {
   asm volatile(
-      "{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n}" ::"r"(barrier),
+      "{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n}" ::"r"(
+          barrier),
       "r"(bytes)
       : "memory");
 }
 
-__device__ __forceinline__ void copy_tensor(uint32 to, const void* map, uint32 barrier, int x, int y,
-                                            int z) {
+__device__ __forceinline__ void copy_tensor(uint32 to, const void* map, uint32 barrier, int x,
+                                            int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
       "%3, %4}], [%5];" ::"r"(to),

@@ -10,7 +10,10 @@
 #define LOAD_ALIGNED 0  // lines of global memory are aligned to 16 bytes, and stay lines
 #define LOAD_SHIFTED 1  // they are aligned to elements: two aligned loads hold the 16 bytes wanted
 #define LOAD_GATHER 2   // elements at any strides; lines of k are put together from single loads
-#define LOAD_BULK 3
+#define LOAD_BULK 3     // bulk tensor copies
+#define LOAD_RAW \
+  4  // whole aligned 16 bytes as they are in memory, one more than a line needs;
+     // fragments are then put together from where their elements came to lie
 
 __device__ __forceinline__ uint4 load_16(const char* from) {
   uint4 v;
@@ -40,6 +43,25 @@ template <>
 struct word_of<4> {
   using type = uint32;
 };
+
+template <int kSize>
+__device__ __forceinline__ void store_element(uint32 to, const char* from) {
+  if constexpr (kSize == 2) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(*reinterpret_cast<const uint16*>(from))
+                 : "memory");
+  } else {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(*reinterpret_cast<const uint32*>(from))
+                 : "memory");
+  }
+}
+template <int kSize>
+__device__ __forceinline__ void store_zero(uint32 to) {
+  if constexpr (kSize == 2) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(uint16(0)) : "memory");
+  } else {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(0) : "memory");
+  }
+}
 
 // `valid` elements at a byte distance of `step`, then zeros.
 template <int kSize>
@@ -71,14 +93,15 @@ __device__ __forceinline__ uint4 shifted(uint4 a, uint4 b, uint32 shift) {
 }
 
 // One operand of one block, in bytes. A line is what is contiguous in memory (for LOAD_GATHER, what
-// will be): terms of k for one row of A or column of B when kKMajor, else rows or columns for one k.
+// will be): terms of k for one row of A or column of B when kKMajor, else rows or columns for one
+// k.
 struct Lines {
   const char* data;
-  int64 pitch;    // from line to line
-  int64 step;     // from element to element of a line; only LOAD_GATHER looks at it
-  int64 lines;    // how many there are,
-  int64 length;   // and elements in each
-  bool packed;    // a line begins where the one before ends
+  int64 pitch;   // from line to line
+  int64 step;    // from element to element of a line; only LOAD_GATHER looks at it
+  int64 lines;   // how many there are,
+  int64 length;  // and elements in each
+  bool packed;   // a line begins where the one before ends
 };
 
 // kThreads threads, of which this is number `thread`, copy tiles of kKMajor ? kMn lines of kK
@@ -88,10 +111,11 @@ struct Loader {
   static constexpr int kPerLine = S::kLineBytes / 16;
   static constexpr int kChunkElements = 16 / kSize;
   static constexpr int kLineElements = S::kLineBytes / kSize;
+  static constexpr int kCopiesPerLine = kPerLine + (kMode == LOAD_RAW);
   static constexpr int kChunks = S::kLines * kPerLine / kThreads;
   static constexpr int kK = kKMajor ? kLineElements : S::kLines;
-  static_assert(kChunks * kThreads == S::kLines * kPerLine);
-  static_assert(kThreads % kPerLine == 0);
+  static_assert(kMode == LOAD_RAW || kChunks * kThreads == S::kLines * kPerLine);
+  static_assert(kMode == LOAD_RAW || kThreads % kPerLine == 0);
 
   const Lines& from;
   int64 first;  // line or element of the tile, along m or n
@@ -145,8 +169,8 @@ struct Loader {
     if constexpr (kMode == LOAD_SHIFTED) {
       // The aligned loads reach up to 15 bytes further on either side; those must be elements too.
       const bool before = element0 > 0 || (from.packed && line0 > 0);
-      const bool after = length >= kLineElements + kChunkElements ||
-                         (from.packed && lines > S::kLines);
+      const bool after =
+          length >= kLineElements + kChunkElements || (from.packed && lines > S::kLines);
       whole = whole && before && after;
     }
     if (whole) {
@@ -186,19 +210,91 @@ struct Loader {
     }
   }
 
-  // The same without registers in between, by copies that come later: aligned lines only.
+  // The same without registers in between, by copies that come later: aligned lines or raw ones.
   __device__ __forceinline__ void copy(int tile, uint32 stage) const {
+    if constexpr (kMode == LOAD_RAW) {
+      copy_raw(tile, stage);
+      return;
+    }
     const int64 k = int64(tile) * kK;
     const int64 line0 = kKMajor ? first : k, element0 = kKMajor ? k : first;
     const char* data = from.data + line0 * from.pitch + element0 * kSize;
+    const int64 lines = from.lines - line0, length = from.length - element0;
+    if (lines >= S::kLines && length >= kLineElements) {
+      const char* p = data + int64(thread / kPerLine) * from.pitch + thread % kPerLine * 16;
+      const int64 leap = from.pitch * (kThreads / kPerLine);
 #pragma unroll
+      for (int i = 0; i < kChunks; ++i) {
+        copy_async(stage + S::offset(line(i), column(i) * 16), p, 16);
+        p += leap;
+      }
+      return;
+    }
+#pragma unroll 1
     for (int i = 0; i < kChunks; ++i) {
       const int at = column(i) * kChunkElements;
-      const int count = valid(line(i), at, from.lines - line0, from.length - element0);
+      const int count = valid(line(i), at, lines, length);
       // Without a byte to read, any address of the operand will do.
       const char* p = count > 0 ? data + line(i) * from.pitch + at * kSize : from.data;
       copy_async(stage + S::offset(line(i), column(i) * 16), p, count * kSize);
     }
+  }
+
+  __device__ __forceinline__ void copy_raw(int tile, uint32 stage) const {
+    constexpr int kCopies = S::kLines * kCopiesPerLine;
+    const int64 k = int64(tile) * kK;
+    const int64 line0 = kKMajor ? first : k, element0 = kKMajor ? k : first;
+    const char* data = from.data + line0 * from.pitch + element0 * kSize;
+    const int64 lines = from.lines - line0, length = from.length - element0;
+    constexpr int kRounds = (kCopies + kThreads - 1) / kThreads;
+    // What lies before and after a line is read too: it must be of the operand, and zero where it
+    // counts as a term of k.
+    const bool before = element0 > 0 || (from.packed && line0 > 0);
+    const bool after = length >= kLineElements + kChunkElements ||
+                       (!kKMajor && from.packed &&
+                        (lines - S::kLines) * from.length >= kLineElements + kChunkElements);
+    if (lines >= S::kLines && before && after) {
+#pragma unroll
+      for (int i = 0; i < kRounds; ++i) {
+        const int q = thread + i * kThreads;
+        const int number = q / kCopiesPerLine, at = q % kCopiesPerLine * 16;
+        const char* line = data + number * from.pitch;
+        if (kCopies % kThreads == 0 || q < kCopies) {
+          copy_async(stage + S::line_of(number) * S::kPitch + at,
+                     line - (uint32(reinterpret_cast<uint64>(line)) & 15) + at, 16);
+        }
+      }
+      return;
+    }
+#pragma unroll 1
+    for (int q = thread; q < kCopies; q += kThreads) {
+      const int number = q / kCopiesPerLine, at = q % kCopiesPerLine * 16;
+      const char* line = data + number * from.pitch;
+      const char* p = line - (uint32(reinterpret_cast<uint64>(line)) & 15) + at;
+      const uint32 to = stage + S::line_of(number) * S::kPitch + at;
+      const int64 left = number < lines ? line + length * kSize - p : 0;
+      const int count = left < 0 ? 0 : left < 16 ? int(left) : 16;
+      const char* begin = from.packed ? from.data : line - element0 * kSize;
+      if (count == 0 || p >= begin) {
+        // Without a byte to read, any address of the operand will do.
+        copy_async(to, count > 0 ? p : from.data, count);
+      } else {
+        // These 16 bytes begin before the operand does; what lies there is never looked at.
+#pragma unroll 1
+        for (int byte = int(begin - p); byte < count; byte += kSize) {
+          store_element<kSize>(to + byte, p + byte);
+        }
+#pragma unroll 1
+        for (int byte = count; byte < 16; byte += kSize) store_zero<kSize>(to + byte);
+      }
+    }
+  }
+
+  // How far into the first 16 bytes of line `number` of a tile its elements begin.
+  __device__ __forceinline__ uint32 skipped(int number) const {
+    const char* line = from.data + (kKMajor ? first + number : int64(number)) * from.pitch +
+                       (kKMajor ? 0 : first * kSize);
+    return uint32(reinterpret_cast<uint64>(line)) & 15;
   }
 
  private:
@@ -209,19 +305,15 @@ struct Loader {
 };
 
 #if __CUDA_ARCH__ >= 900
-// By the threads of one warp, each a share of the copies, which arrive on `barrier`.
-template <class S, bool kKMajor, int kSize, int kResidues>
-__device__ __forceinline__ void copy_bulk(const rooftune::AcceleratedMaps& from, int64 first,
-                                          int64 k, int batch, uint32 stage, uint32 barrier,
-                                          int lane) {
-  constexpr int kCopies = S::kPieces * kResidues;
-  for (int i = lane; i < kCopies; i += 32) {
-    const int piece = i / kResidues, residue = i % kResidues;
-    const int64 line0 = kKMajor ? first : k, element0 = kKMajor ? k : first;
-    copy_tensor(stage + piece * S::kPieceBytes + residue * S::kResidueLines * S::kPitch,
-                &from.maps[residue], barrier,
-                int(element0) + piece * (S::kPiece / kSize) + from.skip[residue],
-                int(line0) / kResidues, from.batched ? batch : 0);
+// By one thread. The copies arrive on `barrier`.
+template <class S, bool kKMajor, int kSize>
+__device__ __forceinline__ void copy_bulk(const rooftune::TensorMap& map, int first, int k,
+                                          int matrix, uint32 stage, uint32 barrier) {
+  const int line = kKMajor ? first : k, element = kKMajor ? k : first;
+#pragma unroll
+  for (int piece = 0; piece < S::kPieces; ++piece) {
+    copy_tensor(stage + piece * S::kPieceBytes, &map, barrier,
+                element + piece * (S::kPiece / kSize), line, matrix);
   }
 }
 #endif

@@ -1,8 +1,8 @@
 // Products of 16 x 16 tiles on matrix units, in two kinds that have the same face:
 //   mma   mma.sync with ldmatrix from swizzled shared memory
 //   wmma  wmma.load, wmma.mma, wmma.store
-// A step is what one product takes of k. The macros INPUT, A_PTX and B_PTX name the types; A_K_MAJOR
-// and B_K_MAJOR say whether k is contiguous in shared memory.
+// A step is what one product takes of k. The macros INPUT, A_PTX and B_PTX name the types;
+// A_K_MAJOR and B_K_MAJOR say whether k is contiguous in shared memory.
 #ifndef ROOFTUNE_TILE_PRODUCT_CUH_
 #define ROOFTUNE_TILE_PRODUCT_CUH_
 
@@ -19,36 +19,40 @@
 #define INPUT_INT8 3
 #define INPUT_F8 4
 
+// To the nearest TF32, ties away from zero; products ignore the 13 bits below, so that half of what
+// they count as is added. A NaN stays as it is. (The instruction for this is four times as slow.)
 __device__ __forceinline__ uint32 to_tf32(uint32 x) {
-  uint32 rounded_word;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded_word) : "f"(__uint_as_float(x)));
-  return rounded_word;
+  const float value = __uint_as_float(x);
+  return value == value ? x + 0x1000 : x;
 }
 
 #if MMA_KIND
 
 constexpr int kStepBytes = 32;
 
-// 16 lines of the operand by 32 bytes of k: four matrices of 8 x 16 bytes, in the order (lines 0-7,
-// first half of k), (8-15, first), (0-7, second), (8-15, second): A's registers as they are, and B's
-// for two tiles of eight columns.
+// 16 lines of the operand by 32 bytes of k: four matrices of 8 x 16 bytes. A's registers are (lines
+// 0-7, first half of k), (8-15, first), (0-7, second), (8-15, second). Of B a product takes eight
+// columns, in two registers that follow each other: lines and halves change places.
 struct Fragment {
   uint32 word[4];
 };
 
-template <class S, bool kKMajor>
+template <class S, bool kKMajor, bool kIsA>
 struct FragmentReader {
   uint32 address, turn;
 
   // For the lines of a warp that begin at `first`, a multiple of the warp's share.
   __device__ __forceinline__ FragmentReader(uint32 stage, int first, int step, int lane) {
+    // Lane 8 x + y gives the address of line y of matrix x.
+    const int low = (lane >> 3) & 1, high = lane >> 4;
+    const int eight = kIsA ? low : high, half = kIsA ? high : low;
     if constexpr (kKMajor) {
-      const int line = first + (lane & 15);
+      const int line = first + (lane & 7) + eight * 8;
       address = stage + line * S::kPitch;
-      turn = (step * 32 + (lane >> 4) * 16) ^ S::turned(line);
+      turn = (step * 32 + half * 16) ^ S::turned(line);
     } else {
-      const int line = S::line_of(step * 16 + (lane & 7) + (lane >> 4) * 8);
-      const int at = first * 2 + ((lane >> 3) & 1) * 16;
+      const int line = step * 16 + (lane & 7) + half * 8;
+      const int at = first * 2 + eight * 16;
       address = stage + at / S::kPiece * S::kPieceBytes + line * S::kPitch;
       turn = (at % S::kPiece) ^ S::turned(line);
     }
@@ -60,8 +64,8 @@ struct FragmentReader {
                    : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
                    : "r"(address + turn + tile * 16 * S::kPitch));
     } else {
-      const uint32 at = address + tile * 32 / S::kPiece * S::kPieceBytes +
-                        (turn ^ uint32(tile * 32 % S::kPiece));
+      const uint32 at =
+          address + tile * 32 / S::kPiece * S::kPieceBytes + (turn ^ uint32(tile * 32 % S::kPiece));
       asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                    : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
                    : "r"(at));
@@ -69,6 +73,71 @@ struct FragmentReader {
 #if ROUND_FRAGMENTS
     for (uint32& word : f.word) word = to_tf32(word);
 #endif
+    return f;
+  }
+};
+
+__device__ __forceinline__ uint32 load_word(uint32 at) {
+  uint32 word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at));
+  return word;
+}
+__device__ __forceinline__ uint32 load_halves(uint32 low, uint32 high) {
+  uint16 l, h;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(l) : "r"(low));
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(h) : "r"(high));
+  uint32 word;
+  asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(l), "h"(h));
+  return word;
+}
+
+// The same from lines as they are in global memory, which begin anywhere within 16 bytes. Eight
+// lines repeat that, so it is found out once; with kKMajor the lines of a tile all begin alike, for
+// the sake of the banks.
+template <class S, bool kKMajor, bool kIsA, int kSize, int kTiles>
+struct RawReader {
+  uint32 at[kKMajor ? kTiles : 2];
+  bool odd[kKMajor ? kTiles : 1];  // elements of 2 bytes begin in the middle of a word
+
+  template <class L>
+  __device__ __forceinline__ RawReader(const L& loader, int first, int lane) {
+    const int g = lane >> 2, t = lane & 3;
+    if constexpr (kKMajor) {
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) {
+        const int line = first + i * 16 + g;
+        const uint32 skipped = loader.skipped(S::number_of(line));
+        odd[i] = skipped & 2;
+        at[i] = line * S::kPitch + (skipped & ~3u) + t * 4;
+      }
+    } else {
+#pragma unroll
+      for (int next = 0; next < 2; ++next) {
+        const int line = kSize == 2 ? t * 2 + next : t;
+        at[next] = line * S::kPitch + loader.skipped(line) + (first + g) * kSize;
+      }
+    }
+  }
+  __device__ __forceinline__ Fragment read(uint32 stage, int step, int tile) const {
+    Fragment f;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const int eight = kIsA ? w & 1 : w >> 1, half = kIsA ? w >> 1 : w & 1;
+      if constexpr (kKMajor) {
+        const uint32 from = stage + at[tile] + step * 32 + eight * 8 * S::kPitch + half * 16;
+        f.word[w] = load_word(from);
+        if (kSize == 2 && odd[tile])
+          f.word[w] = __funnelshift_r(f.word[w], load_word(from + 4), 16);
+      } else {
+        const int terms = 16 / kSize;  // of k in half a step
+        const uint32 from =
+            stage + (step * 2 + half) * terms * S::kPitch + (tile * 16 + eight * 8) * kSize;
+        f.word[w] = kSize == 2 ? load_halves(from + at[0], from + at[1]) : load_word(from + at[0]);
+      }
+#if ROUND_FRAGMENTS
+      f.word[w] = to_tf32(f.word[w]);
+#endif
+    }
     return f;
   }
 };
@@ -101,12 +170,12 @@ struct Sums {
 __device__ __forceinline__ void multiply(Sums& sums, const Fragment& a, const Fragment& b) {
 #if INPUT != INPUT_F8 || __CUDA_ARCH__ >= 890
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < 2; ++half) {  // of the columns
     Sum* d = sums.value + half * 4;
     asm(MMA_TEXT " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : SUM_OPERAND(d[0]), SUM_OPERAND(d[1]), SUM_OPERAND(d[2]), SUM_OPERAND(d[3])
-                 : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]),
-                   "r"(b.word[half]), "r"(b.word[half + 2]));
+        : SUM_OPERAND(d[0]), SUM_OPERAND(d[1]), SUM_OPERAND(d[2]), SUM_OPERAND(d[3])
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[half * 2]),
+          "r"(b.word[half * 2 + 1]));
   }
 #else
   asm volatile("trap;");  // the host refuses f8 here
@@ -229,8 +298,8 @@ struct WmmaReader {
 
   __device__ __forceinline__ Fragment read(int tile) const {
     const int mn = first + tile * 16;
-    const uint32 at = kKMajor ? S::offset(mn, step * kStepBytes)
-                              : S::offset(step * 16, mn * int(sizeof(A_TYPE)));
+    const uint32 at =
+        kKMajor ? S::offset(mn, step * kStepBytes) : S::offset(step * 16, mn * int(sizeof(A_TYPE)));
     return load_fragment<kIsA>(stage + at, S::kPitch / int(sizeof(A_TYPE)));
   }
 };
@@ -238,28 +307,28 @@ struct WmmaReader {
 __device__ __forceinline__ void multiply(Sums& sums, const Fragment& a, const Fragment& b) {
   Sum* d = sums.value;
 #define WMMA_MMA "wmma.mma.sync.aligned." A_ORDER "." B_ORDER "." WMMA_SHAPE "." WMMA_TYPES
-#define SUM_OPERANDS                                                                        \
-  SUM_OPERAND(d[0]), SUM_OPERAND(d[1]), SUM_OPERAND(d[2]), SUM_OPERAND(d[3]),               \
-      SUM_OPERAND(d[4]), SUM_OPERAND(d[5]), SUM_OPERAND(d[6]), SUM_OPERAND(d[7])
+#define SUM_OPERANDS                                                                             \
+  SUM_OPERAND(d[0]), SUM_OPERAND(d[1]), SUM_OPERAND(d[2]), SUM_OPERAND(d[3]), SUM_OPERAND(d[4]), \
+      SUM_OPERAND(d[5]), SUM_OPERAND(d[6]), SUM_OPERAND(d[7])
 #define SUM_TEXT "{%0, %1, %2, %3, %4, %5, %6, %7}"
   if constexpr (kFragmentWords == 2) {
     asm(WMMA_MMA " " SUM_TEXT ", {%8, %9}, {%10, %11}, " SUM_TEXT ";"
-                 : SUM_OPERANDS
-                 : "r"(a.word[0]), "r"(a.word[1]), "r"(b.word[0]), "r"(b.word[1]));
+        : SUM_OPERANDS
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(b.word[0]), "r"(b.word[1]));
   } else if constexpr (kFragmentWords == 4) {
     asm(WMMA_MMA " " SUM_TEXT ", {%8, %9, %10, %11}, {%12, %13, %14, %15}, " SUM_TEXT ";"
-                 : SUM_OPERANDS
-                 : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]),
-                   "r"(b.word[0]), "r"(b.word[1]), "r"(b.word[2]), "r"(b.word[3]));
+        : SUM_OPERANDS
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]),
+          "r"(b.word[1]), "r"(b.word[2]), "r"(b.word[3]));
   } else {
     asm(WMMA_MMA " " SUM_TEXT
-                          ", {%8, %9, %10, %11, %12, %13, %14, %15}, "
-                          "{%16, %17, %18, %19, %20, %21, %22, %23}, " SUM_TEXT ";"
-                 : SUM_OPERANDS
-                 : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]),
-                   "r"(a.word[4]), "r"(a.word[5]), "r"(a.word[6]), "r"(a.word[7]),
-                   "r"(b.word[0]), "r"(b.word[1]), "r"(b.word[2]), "r"(b.word[3]),
-                   "r"(b.word[4]), "r"(b.word[5]), "r"(b.word[6]), "r"(b.word[7]));
+                 ", {%8, %9, %10, %11, %12, %13, %14, %15}, "
+                 "{%16, %17, %18, %19, %20, %21, %22, %23}, " SUM_TEXT ";"
+        : SUM_OPERANDS
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(a.word[4]),
+          "r"(a.word[5]), "r"(a.word[6]), "r"(a.word[7]), "r"(b.word[0]), "r"(b.word[1]),
+          "r"(b.word[2]), "r"(b.word[3]), "r"(b.word[4]), "r"(b.word[5]), "r"(b.word[6]),
+          "r"(b.word[7]));
   }
 }
 
@@ -273,8 +342,8 @@ __device__ __forceinline__ void write_sums(const Sums& sums, uint32 to, int pitc
 #endif
   asm volatile("wmma.store.d.sync.aligned.row." WMMA_SHAPE ".shared." WMMA_SUM
                " [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, %9;" ::"r"(to),
-               SUM_INPUT(d[0]), SUM_INPUT(d[1]), SUM_INPUT(d[2]), SUM_INPUT(d[3]),
-               SUM_INPUT(d[4]), SUM_INPUT(d[5]), SUM_INPUT(d[6]), SUM_INPUT(d[7]), "r"(pitch)
+               SUM_INPUT(d[0]), SUM_INPUT(d[1]), SUM_INPUT(d[2]), SUM_INPUT(d[3]), SUM_INPUT(d[4]),
+               SUM_INPUT(d[5]), SUM_INPUT(d[6]), SUM_INPUT(d[7]), "r"(pitch)
                : "memory");
 }
 
