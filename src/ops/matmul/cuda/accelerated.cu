@@ -13,7 +13,7 @@
 //   MATH_REGISTERS, LOAD_REGISTERS   of a thread; 0: as many for all. Needs four loading warps
 //   MIN_BLOCKS   blocks that should fit a multiprocessor
 #include "ops/matmul/cuda/accelerated_args.h"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 #define SCHEDULE_SIMPLE 0    // load, multiply, one buffer
 #define SCHEDULE_DOUBLE 1    // the next tile is on its way while this one is multiplied

@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_ACCELERATED_ARGS_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_ACCELERATED_ARGS_H_
 
-#include "ops/matmul/cuda/tensor_map.h"
+#include "device/cuda/tensor_map.h"
 
 namespace rooftune {
 

@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_BARRIERS_CUH_
 #define ROOFTUNE_BARRIERS_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 __device__ __forceinline__ void barrier_init(uint32 barrier, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");

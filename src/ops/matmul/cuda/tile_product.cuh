@@ -7,7 +7,7 @@
 #define ROOFTUNE_TILE_PRODUCT_CUH_
 
 #include "ops/matmul/cuda/tile_stage.cuh"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)

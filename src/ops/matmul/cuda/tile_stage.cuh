@@ -3,7 +3,7 @@
 #ifndef ROOFTUNE_TILE_STAGE_CUH_
 #define ROOFTUNE_TILE_STAGE_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 // kPiece bytes of a line at a distance of kPitch; kMask says which bits of an address within a
 // piece are turned over by the line's number (the swizzle of bulk tensor copies: 16-byte units, so
