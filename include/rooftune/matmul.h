@@ -11,8 +11,8 @@
 //   f64 x f64 -> f64             f64
 //   bf16 x bf16 -> bf16 or f32   f32; subnormal operands and sums may count as zero
 //   f16 x f16 -> f16 or f32      f32
-//   i8 or u8 x i8 or u8 -> i32   integers modulo 2^32: exact for k up to 32768 whatever the
-//   operands
+//   i8 or u8 x i8 or u8 -> i32   integers modulo 2^32: always exact for k up to 32768
+//   f8 x f8 -> f32, bf16, f16    f32; f8 is f8e4m3 or f8e5m2, each operand for itself
 // A result is rounded once to the type of out, to the nearest, ties to even; a NaN stays a NaN,
 // what is too large becomes Inf. Layouts: any strides, negative and zero ones for inputs too; out
 // must not overlap itself or an input. Pointers may be misaligned. Sizes are 64-bit. Rules: alpha

@@ -14,7 +14,9 @@
 #include "base/hash.h"
 #include "device/cuda/compiler.h"
 #include "ops/matmul/cuda/priority.h"
+#include "ops/matmul/cuda/trial_memory.h"
 #include "ops/matmul/matmul_set.h"
+#include "ops/reduce/cuda/kernels.h"
 
 namespace rooftune {
 namespace {
@@ -84,6 +86,18 @@ std::vector<Job> jobs(const std::vector<int>& architectures, std::size_t step) {
           if (seen.insert(id).second) all.push_back({candidate->name(), plan, capability});
         }
       }
+    }
+  }
+  // Kernels of trials, and of sums, are for every device.
+  std::vector<CudaKernelPlan> others = all_cuda_trial_plans();
+  for (CudaKernelPlan& plan : all_cuda_sum_plans()) others.push_back(std::move(plan));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (const int capability : {90, 80, 100, 120}) {
+      const bool known = std::find(architectures.begin(), architectures.end(), capability) !=
+                         architectures.end();
+      // Of those that differ in types, a quick run takes some.
+      const bool sampled = step == 1 || (capability == 90 ? i % 4 == 0 : i < 2);
+      if (known && sampled) all.push_back({"other", others[i], capability});
     }
   }
   return all;
