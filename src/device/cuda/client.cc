@@ -545,6 +545,7 @@ Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int r
 }
 
 Status Cuda::encode(const TensorMapShape& shape, TensorMap& map) const {
+  const Context::Scope scope(*context_);
   const auto type = [&] {
     switch (shape.dtype) {
       case DType::f64:
