@@ -15,6 +15,7 @@
 #include "ops/matmul/cuda/candidate.h"
 #include "ops/matmul/cuda/layout.h"
 #include "ops/matmul/cuda/wgmma_args.h"
+#include "ops/matmul/cuda/wgmma_forms.h"
 
 namespace rooftune {
 namespace {
@@ -27,22 +28,6 @@ constexpr std::uint32_t kHalfSharedBytes = 113 * 1024;
 constexpr int kMostStages = 12;
 // The widest m (or n) that narrow tiles are for.
 constexpr std::int64_t kNarrow = 64;
-
-// A row of the family: the defines of wgmma.cu that make it.
-struct Form {
-  const char* name;
-  int n;  // columns of a tile
-  int warpgroups = 2, row_blocks = 1;
-  bool ping_pong = false;
-  int cluster_m = 1, cluster_n = 1, cluster_k = 1;
-  bool split = false;
-  bool narrow = false;   // the smaller of m and n is the tile's n
-  int blocks = 1;        // of a multiprocessor
-  bool promote = false;  // f8 only, and all f8: see wgmma.cu
-
-  int m() const { return 64 * row_blocks * (ping_pong ? 1 : warpgroups); }
-  int cluster() const { return cluster_m * cluster_n * cluster_k; }
-};
 
 // What is compiled: bits of a variant.
 struct Kind {
@@ -92,7 +77,7 @@ const char* ptx_type(DType t) {
 }
 
 // The product as the kernel makes it: C's n axis contiguous if either is; turned, its m axis.
-GemmArgs oriented(const GemmArgs& args, const Form& form) {
+GemmArgs oriented(const GemmArgs& args, const WgmmaForm& form) {
   const bool turn = args.c_col != 1 && (args.c_row == 1 || args.n == 1);
   const GemmArgs plain = turn ? transposed(args) : args;
   return form.narrow && plain.m < plain.n ? transposed(plain) : plain;
@@ -130,7 +115,7 @@ Matrix matrix_b(const GemmArgs& args, const FlatBatch& flat) {
 }
 
 // Of an oriented product.
-Kind kind_of(const GemmArgs& args, const FlatBatch& flat, const Form& form, bool turned) {
+Kind kind_of(const GemmArgs& args, const FlatBatch& flat, const WgmmaForm& form, bool turned) {
   Kind kind{.a = args.a_type, .b = args.b_type, .c = args.c_type};
   kind.a_mn = !matrix_a(args, flat).fits(false, args.k);
   kind.b_mn = !matrix_b(args, flat).fits(false, args.k);
@@ -147,11 +132,11 @@ Kind kind_of(const GemmArgs& args, const FlatBatch& flat, const Form& form, bool
 }
 
 // --- Sizes in shared memory: those of wgmma.cu.
-int stage_bytes(const Form& form, const Kind& kind) {
+int stage_bytes(const WgmmaForm& form, const Kind& kind) {
   const int rows_b = kind.b_mn ? static_cast<int>(ceil_div(form.n, 64)) * 64 : form.n;
   return (form.m() + rows_b) * 128;
 }
-int staging_bytes(const Form& form, const Kind& kind) {
+int staging_bytes(const WgmmaForm& form, const Kind& kind) {
   if (form.split) return 0;
   if (kind.bulk_c)
     return form.warpgroups * 2 * std::min(8192, 64 * form.n * static_cast<int>(size_of(kind.c)));
@@ -159,23 +144,23 @@ int staging_bytes(const Form& form, const Kind& kind) {
 }
 constexpr int kStageBarriers = 16;
 constexpr int kFlag = 16;
-int stages(const Form& form, const Kind& kind) {
+int stages(const WgmmaForm& form, const Kind& kind) {
   const std::uint32_t room = form.blocks == 1 ? kSharedBytes : kHalfSharedBytes;
   const int left = static_cast<int>(room) - staging_bytes(form, kind) - kFlag;
   return std::min(kMostStages, left / (stage_bytes(form, kind) + kStageBarriers));
 }
-std::uint32_t shared_bytes(const Form& form, const Kind& kind) {
+std::uint32_t shared_bytes(const WgmmaForm& form, const Kind& kind) {
   return static_cast<std::uint32_t>(stages(form, kind) *
                                         (stage_bytes(form, kind) + kStageBarriers) +
                                     staging_bytes(form, kind) + kFlag);
 }
 
 // Sums of a thread beyond which registers must move from the producer to where they are needed.
-bool moves_registers(const Form& form) {
+bool moves_registers(const WgmmaForm& form) {
   const int sums = form.row_blocks * form.n / 2 * (form.promote ? 3 : 1);
   return form.warpgroups >= 2 && sums >= 96;
 }
-std::uint32_t threads(const Form& form) {
+std::uint32_t threads(const WgmmaForm& form) {
   return static_cast<std::uint32_t>(128 * form.warpgroups + (moves_registers(form) ? 128 : 32));
 }
 
@@ -187,13 +172,16 @@ struct Cut {
   std::int64_t clusters = 0;  // that the machine runs at a time
 };
 
-Cut cut_of(const GemmArgs& args, const Form& form, const CudaMachine& machine) {
+Cut cut_of(const GemmArgs& args, const WgmmaForm& form, const CudaMachine& machine) {
   Cut cut;
   cut.tiles_m = ceil_div(args.m, form.m() * form.cluster_m);
   cut.tiles_n = ceil_div(args.n, form.n * form.cluster_n);
   cut.k_blocks = ceil_div(args.k * size_of(args.a_type), 128);
   cut.tiles = cut.tiles_m * cut.tiles_n * args.batch;
-  cut.clusters = std::max(1, machine.multiprocessors * form.blocks / form.cluster());
+  // Clusters of 4 and more do not fit everywhere: groups of multiprocessors have odd sizes. An H200
+  // runs 30 of 33, 15 of 16.5.
+  const int places = machine.multiprocessors * form.blocks / form.cluster();
+  cut.clusters = std::max(1, form.cluster() > 2 ? places * 15 / 16 : places);
   if (form.split) {
     // As many parts as fill the machine, of 4 blocks of k or more: less does not pay for the sum.
     const std::int64_t most = std::max<std::int64_t>(1, cut.k_blocks / (4 * form.cluster_k));
@@ -236,7 +224,7 @@ Status encode_operand(CudaLauncher& launcher, const Matrix& matrix, bool mn, std
 }
 
 Status encode_output(CudaLauncher& launcher, const GemmArgs& args, const FlatBatch& flat,
-                     const Form& form, bool turned, TensorMap& map) {
+                     const WgmmaForm& form, bool turned, TensorMap& map) {
   const int size = static_cast<int>(size_of(args.c_type));
   TensorMapShape shape;
   shape.dtype = args.c_type;
@@ -262,7 +250,7 @@ Status encode_output(CudaLauncher& launcher, const GemmArgs& args, const FlatBat
 
 class WgmmaCandidate final : public CudaCandidate {
  public:
-  explicit WgmmaCandidate(const Form& form)
+  explicit WgmmaCandidate(const WgmmaForm& form)
       : CudaCandidate(form.name, CudaNeeds::hopper), form_(form) {}
 
   const char* illegal_because(const GemmArgs& args, const CudaMachine&) const override {
@@ -405,7 +393,7 @@ class WgmmaCandidate final : public CudaCandidate {
     return form_.narrow && product.c_row == 1 && product.c_col != 1;
   }
 
-  const Form form_;
+  const WgmmaForm form_;
 };
 
 Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels,
@@ -513,15 +501,10 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   return kStart + adding + std::max(busy, bytes / kMemoryRate);
 }
 
-// Measured on an H200; the order is that of issue within a round when predictions are equal.
-constexpr std::array kForms = {
-    Form{.name = "wgmma_coop_128x256_c2", .n = 256, .cluster_m = 2},
-};
-
 }  // namespace
 
 void add_wgmma(CudaCandidates& rows) {
-  for (const Form& form : kForms) rows.push_back(std::make_unique<WgmmaCandidate>(form));
+  for (const WgmmaForm& form : kWgmmaForms) rows.push_back(std::make_unique<WgmmaCandidate>(form));
 }
 
 }  // namespace rooftune
