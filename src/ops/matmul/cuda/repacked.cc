@@ -283,7 +283,7 @@ class RepackedCandidate final : public CudaCandidate {
   const bool narrows_;
 };
 
-// --- Products that lead to every specialisation.
+// --- Products that lead to every repack kernel.
 struct ExampleTypes {
   TypeFamily family;
   DType a, b, c;
@@ -354,16 +354,13 @@ std::vector<CudaVariant> RepackedCandidate::variants() const {
       args.beta = pick(2);
       args.m = pick(2) == 0 ? 16 : 256;
       if (illegal_because(args, machine) != nullptr) continue;
-      // A kernel is worth compiling once: a variant counts when either of its parts is new.
+      // The kernels of the inner candidate are among its own variants: here those count that have
+      // another kernel before them.
       const CudaVariant one = variant(args);
-      const auto same = [one](CudaVariant other, int shift, CudaVariant mask) {
-        return ((one ^ other) >> shift & mask) == 0;
-      };
-      const bool own_known = std::ranges::any_of(
-          found, [&](CudaVariant other) { return same(other, 0, (1u << kOwnBits) - 1); });
-      const bool inner_known = std::ranges::any_of(
-          found, [&](CudaVariant other) { return same(other, kOwnBits, ~CudaVariant{0}); });
-      if (!own_known || !inner_known) found.push_back(one);
+      const bool known = std::ranges::any_of(found, [one](CudaVariant other) {
+        return ((one ^ other) & ((1u << kOwnBits) - 1)) == 0;
+      });
+      if (!known) found.push_back(one);
     }
   }
   return found;

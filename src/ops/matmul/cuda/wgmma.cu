@@ -473,6 +473,9 @@ ROOFTUNE_DEVICE void write_elements(const WgmmaArgs& args, const Tile& tile, int
 #if SPLIT
 #include "ops/matmul/cuda/wgmma_split_k.cuh"
 #else
+#if !BULK_C && !C_TURNED
+#include "ops/matmul/cuda/wgmma_rows.cuh"
+#endif
 ROOFTUNE_DEVICE void write_tile(const WgmmaArgs& args, const Tile& tile, int row_first,
                                 const Sum (&sums)[ROW_BLOCKS][kTileN / 2], uint32 base,
                                 uint32& buffer) {
@@ -483,8 +486,15 @@ ROOFTUNE_DEVICE void write_tile(const WgmmaArgs& args, const Tile& tile, int row
     write_passes<0>(args, tile, row_first + 64 * i, sums[i],
                     base + STAGES * kStage + group * 2 * kBuffer, buffer);
 #else
-    write_elements(args, tile, row_first + 64 * i, sums[i],
-                   reinterpret_cast<Sum*>(memory + STAGES * kStage + group * kSumsBytes));
+    uint8* const staging = memory + STAGES * kStage + group * kSumsBytes;
+#if !C_TURNED
+    static_assert(kRowsBytes <= kSumsBytes);
+    if (args.beta == 0 && args.int_beta == 0 && args.c_col == 1) {
+      write_rows(args, tile, row_first + 64 * i, sums[i], staging);
+      continue;
+    }
+#endif
+    write_elements(args, tile, row_first + 64 * i, sums[i], reinterpret_cast<Sum*>(staging));
 #endif
   }
 }

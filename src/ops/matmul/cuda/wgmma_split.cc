@@ -34,6 +34,7 @@ class WgmmaSplit final : public CudaCandidate {
     if (b_major(args) != Major::k || !is_bulk_operand(args, view_of_b(args))) {
       return "B is not K-major on 16-byte boundaries";
     }
+    if (alignment(args.c) < 4) return "C is misaligned to its elements";
     if (!batch_stride(args, args.c_batch).even) return "the batch of C has several strides";
     if (args.m > kMost || args.n > kMost || args.k > kMost - kStep ||
         args.batch > kMost / (tiles_m(args) * tiles_n(args))) {
