@@ -14,6 +14,7 @@ using rooftune::SplitArgs;
 constexpr int kThreads = 32 * WARPS_M * WARPS_N;
 constexpr int kTileM = WARPS_M * 4 * THREAD_M;
 constexpr int kTileN = WARPS_N * 8 * THREAD_N;
+constexpr int kFours = THREAD_N / 4;  // of neighbouring columns, in each of a thread's rows
 
 // In shared memory a tile has its terms one below the other: row p holds the tile's m (or n)
 // elements of term p. With 4 words beside each row, the 8 terms by 4 elements that a warp copies
@@ -257,8 +258,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     if (--until_fold == 0 || tile + 1 == tiles) {
       until_fold = kTilesOfPart;
 #pragma unroll
-      for (int i = 0; i < THREAD_M * THREAD_N / 4; ++i) {
-        float* const four = &sum[i / (THREAD_N / 4)][i % (THREAD_N / 4) * 4];
+      for (int i = 0; i < THREAD_M * kFours; ++i) {
+        float* const four = &sum[i / kFours][i % kFours * 4];
         float4 total{0, 0, 0, 0};
         if (has_totals) total = totals[i * kThreads];
         totals[i * kThreads] = {total.x + four[0], total.y + four[1], total.z + four[2],
@@ -283,32 +284,45 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
                      (reinterpret_cast<uint64>(c) & 15) == 0;
   // The totals are in shared memory, so this need not be unrolled to be fast: compiling it would
   // take longer than the rest.
+  if (fours) {
 #pragma unroll 2
-  for (int i = 0; i < THREAD_M * THREAD_N / 4; ++i) {
-    const int i_m = i / (THREAD_N / 4);
-    const int64 row = first_m + m + i_m / 4 * 16 + i_m % 4;
-    const int64 column = first_n + n + i % (THREAD_N / 4) * 32;
-    if (row >= product.m || column >= product.n) continue;
-    const float4 total = totals[i * kThreads];
-    float value[4] = {alpha * total.x, alpha * total.y, alpha * total.z, alpha * total.w};
-    float* const to = c + row * c_row + column * c_col;
-    if (fours) {
-      float4* const to_four = reinterpret_cast<float4*>(to);
+    for (int at = 0; at < THREAD_M * kFours; ++at) {
+      const int i = at / kFours;
+      const int64 row = first_m + m + i / 4 * 16 + i % 4;
+      const int64 column = first_n + n + at % kFours * 32;
+      if (row >= product.m || column >= product.n) continue;
+      const float4 total = totals[at * kThreads];
+      float4 value = {alpha * total.x, alpha * total.y, alpha * total.z, alpha * total.w};
+      float4* const to = reinterpret_cast<float4*>(c + row * c_row + column);
       if (beta != 0) {
-        const float4 old = *to_four;
-        value[0] = __fmaf_rn(beta, old.x, value[0]);
-        value[1] = __fmaf_rn(beta, old.y, value[1]);
-        value[2] = __fmaf_rn(beta, old.z, value[2]);
-        value[3] = __fmaf_rn(beta, old.w, value[3]);
+        const float4 old = *to;
+        value.x = __fmaf_rn(beta, old.x, value.x);
+        value.y = __fmaf_rn(beta, old.y, value.y);
+        value.z = __fmaf_rn(beta, old.z, value.z);
+        value.w = __fmaf_rn(beta, old.w, value.w);
       }
-      *to_four = {value[0], value[1], value[2], value[3]};
-    } else {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        if (column + e >= product.n) break;
-        if (beta != 0) value[e] = __fmaf_rn(beta, to[e * c_col], value[e]);
-        to[e * c_col] = value[e];
-      }
+      *to = value;
     }
+    return;
+  }
+  // Single words: a warp takes 32 neighbouring columns of a row from the threads that have them, or
+  // its stores would go to four times as many places.
+  __syncwarp();
+  const int from_n = lane / 4;
+  const float* const from = reinterpret_cast<const float*>(totals) +
+                            4 * (((from_n & 1) << 1 | (from_n & 6) << 2) - lane) + lane % 4;
+#pragma unroll 4
+  for (int at = 0; at < 4 * THREAD_M * kFours; ++at) {
+    const int r = at / kFours;
+    const int from_m = r / 4 % 4;
+    const int64 row = first_m + warp / WARPS_N * 4 * THREAD_M + r;
+    const int64 column = first_n + warp % WARPS_N * 8 * THREAD_N + at % kFours * 32 + lane;
+    if (row >= product.m || column >= product.n) continue;
+    const int i = r / 16 * 4 + r % 4;
+    const int owner = (from_m & 1) | (from_m & 2) << 1;
+    float value = alpha * from[((i * kFours + at % kFours) * kThreads + owner) * 4];
+    float* const to = c + row * c_row + column * c_col;
+    if (beta != 0) value = __fmaf_rn(beta, *to, value);
+    *to = value;
   }
 }

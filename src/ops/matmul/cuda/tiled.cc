@@ -20,8 +20,10 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 // Multiply-adds of f32, and of f64 on tensor cores, a multiprocessor does in a second: 128 a clock
 // at the 1.7 GHz of an H200 under load. Only what rows of these families have in common with each
 // other depends on it.
-constexpr double kMultiplyAdds = 128 * 1.7e9;
-constexpr double kLaunch = 3e-6;
+constexpr double kClock = 1.7e9;
+constexpr double kMultiplyAdds = 128 * kClock;
+// Of a kernel that follows another in a stream.
+constexpr double kLaunch = 1.5e-6;
 // Tiles come from the second-level cache, of an H200, no faster than this; partial sums go through
 // it at the rate of a copy.
 constexpr double kCacheBytes = 7e12;
@@ -77,15 +79,23 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
                                             ceil_div(args.n, form_.tile_n) * args.batch * parts);
   const double k = static_cast<double>(args.k) / static_cast<double>(parts);
   const double each = std::ceil(blocks / multiprocessors);
-  const double warps = std::min<double>(each, form_.blocks) * form_.warps_m * form_.warps_n;
-  // With 4 warps some 0.65 of the peak was measured where many reach 0.87.
-  const double share = form_.share * warps / (warps + 1.3);
+  // A multiprocessor has 4 schedulers; with a warp each, some three quarters of what many warps
+  // reach was measured.
+  const auto by_warps = [&](double resident) {
+    const double warps = resident * form_.warps_m * form_.warps_n;
+    return std::min(warps / 4, 1.0) * std::max(warps, 4.0) / (std::max(warps, 4.0) + 1.3);
+  };
+  const double share =
+      form_.share * by_warps(std::min<double>(each, form_.blocks)) / by_warps(form_.blocks);
   const double arithmetic = each * form_.tile_m * form_.tile_n * k / (kMultiplyAdds * share);
-  double tile_bytes = static_cast<double>(bytes_) * (form_.tile_m + form_.tile_n) * k;
-  // A piece of 32 bytes that is not aligned takes two.
-  const std::int64_t piece = 32 / bytes_;
-  if (args.a_col == 1 && args.a_row % piece != 0) tile_bytes *= 1.5;
-  if (args.b_row == 1 && args.b_col % piece != 0) tile_bytes *= 1.5;
+  const double tile_elements = (form_.tile_m + form_.tile_n) * k;
+  const double cache = static_cast<double>(bytes_) * tile_elements * blocks / kCacheBytes;
+  // Single elements are copied 32 at a time in about 10 clocks, doubles in 14: what bounds small
+  // tiles of operands that are not aligned.
+  const Copies how = copies(args);
+  const bool narrow = how.a == TileCopyKind::elements || how.b == TileCopyKind::elements ||
+                      (likes_wide_terms() && how.a == TileCopyKind::terms);
+  const double copying = narrow ? each * tile_elements * (bytes_ == 8 ? 0.45 : 0.31) / kClock : 0.0;
   double sums = 0;
   if (parts > 1) {
     sums = kLaunch + 2.0 * static_cast<double>(parts * bytes_ * args.m) *
@@ -93,7 +103,7 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
   }
   // The first tiles' way from memory, and the last results' back.
   constexpr double kLatency = 2e-6;
-  return kLaunch + kLatency + std::max(arithmetic, tile_bytes * blocks / kCacheBytes) + sums;
+  return kLaunch + kLatency + std::max({arithmetic, cache, copying}) + sums;
 }
 
 // The best of a few by the model: parts fill the machine's last wave, and their sums are written
