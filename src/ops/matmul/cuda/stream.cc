@@ -355,6 +355,8 @@ class StreamCandidate : public CudaCandidate {
     const bool only_aligned = shape_.split > 1 || shape_.warps == 16 ||
                               (s.columns && size_of(s.w) == 1) || s.tile_vectors > 16;
     if (!s.w_vector && only_aligned) return "the matrix cannot be loaded 16 bytes at a time";
+    if (s.tile_vectors > 16 && (s.columns || shape_.split > 2 || shape_.warps == 16))
+      return "no kernel for so many vectors";
     if (size_of(s.w) == 1 && (shape_.warps == 16 || shape_.split == 8))
       return "no kernel for elements of a byte";
     return nullptr;
