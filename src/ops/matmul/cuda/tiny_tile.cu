@@ -5,7 +5,7 @@
 //   A_K, B_K      1: the operand is contiguous along k, and so it lies in shared memory
 //   TM, TN        tile of a thread; TY, TX: threads of a tile; GROUPS: tiles of a block
 //   KC            terms at a time
-//   A_LOAD, B_LOAD  elements that are loaded at once along the contiguous axis
+//   LOAD          elements that are loaded at once along the contiguous axis
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/tiny_args.h"
 #include "device/cuda/types.cuh"
@@ -148,18 +148,18 @@ extern "C" __global__ void __launch_bounds__(TY* TX* GROUPS)
     if (k0 > 0) __syncthreads();
     if (busy) {
       if (A_K) {
-        stage<A_LOAD>(panel_a, PanelA::kPitch, padded, rows, a + k0, args.a_row, terms, rows,
-                      args.a_lanes, thread);
+        stage<LOAD>(panel_a, PanelA::kPitch, padded, rows, a + k0, args.a_row, terms, rows,
+                    args.a_lanes, thread);
       } else {
-        stage<A_LOAD>(panel_a, PanelA::kPitch, rows, padded, a + k0 * args.a_col, args.a_col, rows,
-                      terms, args.a_lanes, thread);
+        stage<LOAD>(panel_a, PanelA::kPitch, rows, padded, a + k0 * args.a_col, args.a_col, rows,
+                    terms, args.a_lanes, thread);
       }
       if (B_K) {
-        stage<B_LOAD>(panel_b, PanelB::kPitch, padded, columns, b + k0, args.b_col, terms, columns,
-                      args.b_lanes, thread);
+        stage<LOAD>(panel_b, PanelB::kPitch, padded, columns, b + k0, args.b_col, terms, columns,
+                    args.b_lanes, thread);
       } else {
-        stage<B_LOAD>(panel_b, PanelB::kPitch, columns, padded, b + k0 * args.b_row, args.b_row,
-                      columns, terms, args.b_lanes, thread);
+        stage<LOAD>(panel_b, PanelB::kPitch, columns, padded, b + k0 * args.b_row, args.b_row,
+                    columns, terms, args.b_lanes, thread);
       }
     }
     __syncthreads();
