@@ -9,7 +9,7 @@
 //   B_K    FORM 2 and 3: 1: b is contiguous along k
 #include "ops/matmul/cuda/gemv_args.h"
 #include "ops/matmul/cuda/output.cuh"
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 using Sum = sum_of<A_TYPE>::type;
 
