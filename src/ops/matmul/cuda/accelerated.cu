@@ -44,7 +44,7 @@ using Args = AcceleratedArgs;
 constexpr int kMathWarps = WARPS_M * WARPS_N;
 constexpr int kMathThreads = kMathWarps * 32;
 constexpr int kThreads = kMathThreads + LOAD_WARPS * 32;
-constexpr int kLoadThreads = LOAD_WARPS ? LOAD_WARPS * 32 : kThreads;
+[[maybe_unused]] constexpr int kLoadThreads = LOAD_WARPS ? LOAD_WARPS * 32 : kThreads;
 constexpr int kSize = sizeof(A_TYPE);
 constexpr int kBlockK = BLOCK_K_BYTES / kSize;
 constexpr int kSteps = BLOCK_K_BYTES / kStepBytes;
@@ -81,7 +81,7 @@ using StageB = typename StageOf<kBKMajor, BLOCK_N>::type;
 constexpr int kAlign = 1024;  // a swizzle repeats after so many bytes
 constexpr int kBytesA = (StageA::kBytes * kPartsA + kAlign - 1) / kAlign * kAlign;
 constexpr int kBytesB = (StageB::kBytes + kAlign - 1) / kAlign * kAlign;
-constexpr int kStageBytes = kBytesA + kBytesB;
+[[maybe_unused]] constexpr int kStageBytes = kBytesA + kBytesB;
 
 // --- The block's tile.
 

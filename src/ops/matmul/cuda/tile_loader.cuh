@@ -5,6 +5,7 @@
 
 #include "ops/matmul/cuda/accelerated_args.h"
 #include "ops/matmul/cuda/barriers.cuh"
+#include "ops/matmul/cuda/tf32.cuh"
 #include "ops/matmul/cuda/tile_stage.cuh"
 
 #define LOAD_ALIGNED 0  // lines of global memory are aligned to 16 bytes, and stay lines

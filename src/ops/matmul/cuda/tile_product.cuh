@@ -6,6 +6,7 @@
 #ifndef ROOFTUNE_TILE_PRODUCT_CUH_
 #define ROOFTUNE_TILE_PRODUCT_CUH_
 
+#include "ops/matmul/cuda/tf32.cuh"
 #include "ops/matmul/cuda/tile_stage.cuh"
 #include "device/cuda/types.cuh"
 
@@ -18,13 +19,6 @@
 #define INPUT_TF32 2
 #define INPUT_INT8 3
 #define INPUT_F8 4
-
-// To the nearest TF32, ties away from zero; products ignore the 13 bits below, so that half of what
-// they count as is added. A NaN stays as it is. (The instruction for this is four times as slow.)
-__device__ __forceinline__ uint32 to_tf32(uint32 x) {
-  const float value = __uint_as_float(x);
-  return value == value ? x + 0x1000 : x;
-}
 
 #if MMA_KIND
 
