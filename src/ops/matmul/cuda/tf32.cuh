@@ -2,7 +2,7 @@
 #ifndef ROOFTUNE_TF32_CUH_
 #define ROOFTUNE_TF32_CUH_
 
-#include "ops/matmul/cuda/types.cuh"
+#include "device/cuda/types.cuh"
 
 // To the nearest TF32, ties away from zero; products ignore the 13 bits below, so that half of what
 // they count as is added. A NaN stays as it is. (The instruction for this is four times as slow.)
