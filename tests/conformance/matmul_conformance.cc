@@ -146,6 +146,12 @@ std::vector<ProductProblem> awkward_problems(const ProductTypes& types) {
   });
   add(10, 10, 64, [](ProductProblem& p) { p.batch = {1, 12}, p.b = columns; });
   add(1, 20, 25, [](ProductProblem& p) { p.batch = {1, 50}; });
+  // A matrix by itself, transposed.
+  if (types.lhs == types.rhs) {
+    for (const Storage storage : {rows, columns, wide}) {
+      add(70, 70, 90, [=](ProductProblem& p) { p.gram = true, p.a = storage; });
+    }
+  }
   // What is not a number stays in its row.
   if (types.precision == Precision::highest) {
     add(70, 66, 80, [](ProductProblem& p) { p.values = Values::special; });
@@ -183,12 +189,13 @@ void MatmulConformance::force_all(const std::vector<ProductProblem>& problems) {
   cases.reserve(problems.size());
   for (const ProductProblem& problem : problems) {
     cases.emplace_back(problem, random);
-    for (const auto& [operand, device] :
-         {std::pair{&cases.back().a(), &a}, {&cases.back().b(), &b}}) {
-      auto made = DeviceOperand::make(client, {}, *operand);
-      ASSERT_TRUE(made) << made.error().text;
-      device->push_back(*std::move(made));
-    }
+    auto left = DeviceOperand::make(client, {}, cases.back().a());
+    ASSERT_TRUE(left) << left.error().text;
+    auto right = problem.gram ? left->seen_as(cases.back().b().layout)
+                              : DeviceOperand::make(client, {}, cases.back().b());
+    ASSERT_TRUE(right) << right.error().text;
+    a.push_back(*std::move(left));
+    b.push_back(*std::move(right));
   }
   ASSERT_TRUE(client.synchronize({}));
 
