@@ -34,6 +34,7 @@ PUBLIC = {
     "error.h": "base",
     "dtype.h": "base",
     "float16.h": "base",
+    "float8.h": "base",
     "precision.h": "base",
     "function_ref.h": "base",
     "tensor.h": "base",

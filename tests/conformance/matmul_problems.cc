@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "rooftune/float16.h"
 #include "rooftune/float8.h"
@@ -205,10 +206,11 @@ std::vector<ProductTypes> all_product_types() {
 std::string ProductProblem::text() const {
   return fmt::format(
       "{} {}x{}x{} stored {} {} {} alpha {} beta {} batch {}x{} broadcast {}{} {}{} shift {} "
-      "values {}",
+      "values {}{}",
       to_string(types), m, n, k, static_cast<int>(a), static_cast<int>(b), static_cast<int>(c),
       alpha, beta, batch[0], batch[1], int{a_broadcast[0]}, int{a_broadcast[1]},
-      int{b_broadcast[0]}, int{b_broadcast[1]}, shift_bytes, static_cast<int>(values));
+      int{b_broadcast[0]}, int{b_broadcast[1]}, shift_bytes, static_cast<int>(values),
+      gram ? " gram" : "");
 }
 
 double HostOperand::get(std::int64_t offset) const {
@@ -231,6 +233,11 @@ ProductCase::ProductCase(const ProductProblem& problem, std::mt19937_64& random)
     each_element(operand->layout, [&](std::int64_t offset) {
       operand->set(offset, random_value(operand->dtype, p.values, random));
     });
+  }
+  if (p.gram) {
+    b_ = a_;
+    std::swap(b_.layout.extents[2], b_.layout.extents[3]);
+    std::swap(b_.layout.strides[2], b_.layout.strides[3]);
   }
   // With beta = 0 whatever C held must not matter, so it holds what is around it: NaN.
   if (p.beta != 0) {

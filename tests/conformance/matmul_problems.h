@@ -56,6 +56,7 @@ struct ProductProblem {
   std::array<bool, 2> a_broadcast = {}, b_broadcast = {};
   int shift_bytes = 0;  // of all operands from a multiple of 256
   Values values = Values::integers;
+  bool gram = false;  // B is A transposed, in the same memory; m = n, and `b` means nothing
   std::string text() const;
 };
 
@@ -102,6 +103,12 @@ class DeviceOperand {
   // Writes it there on the stream.
   static Result<DeviceOperand> make(Client& client, Stream stream, const HostOperand& operand);
   View view() const { return view_; }
+  // The same memory under another layout.
+  DeviceOperand seen_as(const Layout& layout) const {
+    DeviceOperand other = *this;
+    other.view_.layout = layout;
+    return other;
+  }
   Status write(Client& client, Stream stream, const std::vector<std::byte>& memory) const;
   Result<std::vector<std::byte>> read(Client& client, Stream stream) const;
 

@@ -57,54 +57,53 @@ VerifyMatrices device_form(const MatrixBatch& matrices) {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Launches kernels, one after the other, on one stream.
+// Launches the kernels of a trial.
 class Launcher {
  public:
-  Launcher(Client& client, Stream stream, CompileCuda compile)
-      : client_(client), stream_(stream), compile_(std::move(compile)) {}
+  Launcher(Client& client, CompileCuda compile) : client_(client), compile_(std::move(compile)) {}
   Client& client() const { return client_; }
-  Stream stream() const { return stream_; }
+  std::uint64_t device_bytes() const { return results_.bytes(); }
 
   // `threads` of work; those beyond what fills any device take turns.
   template <class Args>
-  Status launch(const CudaKernelPlan& made, const Args& args, std::int64_t threads) const {
+  Status launch(Stream stream, const CudaKernelPlan& made, const Args& args,
+                std::int64_t threads) const {
     constexpr std::int64_t kMostBlocks = 8192;
-    auto kernel = compile_(made);
+    const auto kernel = compile_(made);
     if (!kernel) return std::unexpected(kernel.error());
-    const std::int64_t blocks =
-        std::clamp<std::int64_t>(divide_up(threads, kVerifyThreads), 1, kMostBlocks);
-    return client_.launch(stream_, {kernel->get(),
-                                    &args,
-                                    sizeof args,
-                                    {static_cast<std::uint32_t>(blocks)},
-                                    {kVerifyThreads},
-                                    0,
-                                    {}});
+    const auto blocks = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(divide_up(threads, kVerifyThreads), 1, kMostBlocks));
+    return client_.launch(stream,
+                          {kernel->get(), &args, sizeof args, {blocks}, {kVerifyThreads}, 0, {}});
   }
 
   // Numbers on the device that a kernel adds to, zero before it.
-  template <std::size_t kCount>
-  Result<std::array<std::uint64_t, kCount>> results_of(
-      FunctionRef<Status(unsigned long long* results)> launch_kernel) const {
-    std::array<std::uint64_t, kCount> results{};
-    auto buffer = client_.allocate(sizeof results);
-    if (!buffer) return std::unexpected(buffer.error());
-    Status done = client_.write(stream_, buffer->address(), results.data(), sizeof results);
-    if (done) done = launch_kernel(static_cast<unsigned long long*>(buffer->address()));
-    if (done) done = client_.read(stream_, results.data(), buffer->address(), sizeof results);
+  using Results = std::array<std::uint64_t, 2>;
+  Result<Results> results_of(Stream stream,
+                             FunctionRef<Status(unsigned long long* results)> launch_kernel) {
+    Results results{};
+    if (results_.bytes() == 0) {
+      auto buffer = client_.allocate(sizeof results);
+      if (!buffer) return std::unexpected(buffer.error());
+      results_ = *std::move(buffer);
+    }
+    Status done = client_.write(stream, results_.address(), results.data(), sizeof results);
+    if (done) done = launch_kernel(static_cast<unsigned long long*>(results_.address()));
+    if (done) done = client_.read(stream, results.data(), results_.address(), sizeof results);
     if (!done) return std::unexpected(done.error());
     return results;
   }
 
  private:
   Client& client_;
-  Stream stream_;
-  CompileCuda compile_;
+  const CompileCuda compile_;
+  Buffer results_;
 };
 
 class CudaMatrixPasses final : public MatrixPasses {
  public:
-  explicit CudaMatrixPasses(Launcher launcher) : launcher_(std::move(launcher)) {}
+  CudaMatrixPasses(Client& client, Stream stream, CompileCuda compile)
+      : launcher_(client, std::move(compile)), stream_(stream) {}
 
   // All at once, as long as the vectors are small beside the memory of a device.
   std::int64_t group(std::int64_t count, std::int64_t numbers) const override {
@@ -122,14 +121,14 @@ class CudaMatrixPasses final : public MatrixPasses {
   }
   Status clear(double* numbers, std::int64_t count) override {
     constexpr std::array<std::byte, sizeof(double)> kZero{};
-    return launcher_.client().fill(launcher_.stream(), numbers, kZero,
+    return launcher_.client().fill(stream_, numbers, kZero,
                                    static_cast<std::uint64_t>(count) * sizeof(double));
   }
   Status write(double* to, std::span<const double> from) override {
-    return launcher_.client().write(launcher_.stream(), to, from.data(), from.size_bytes());
+    return launcher_.client().write(stream_, to, from.data(), from.size_bytes());
   }
   Status read(std::span<double> to, const double* from) override {
-    return launcher_.client().read(launcher_.stream(), to.data(), from, to.size_bytes());
+    return launcher_.client().read(stream_, to.data(), from, to.size_bytes());
   }
 
   Status apply(const MatrixBatch& matrices, const double* in, std::int64_t in_step, double* out,
@@ -157,6 +156,7 @@ class CudaMatrixPasses final : public MatrixPasses {
     args.chunk_cols = divide_up(divide_up(cols, chunks), 32) * 32;
     args.chunks = divide_up(cols, args.chunk_cols);
     return launcher_.launch(
+        stream_,
         element_plan("verify_apply.cu", matrices.dtype, is_aligned(matrices.base, matrices.dtype)),
         args, matrices.count * args.row_blocks * args.chunks * 32);
   }
@@ -188,30 +188,31 @@ class CudaMatrixPasses final : public MatrixPasses {
   }
 
   std::uint64_t device_bytes() const override {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = launcher_.device_bytes();
     for (const Buffer& buffer : buffers_) bytes += buffer.bytes();
     return bytes;
   }
 
  private:
-  Result<Extremes> compare(VerifyCompareArgs args) const {
-    const auto results = launcher_.results_of<2>([&](unsigned long long* memory) {
+  Result<Extremes> compare(VerifyCompareArgs args) {
+    const auto results = launcher_.results_of(stream_, [&](unsigned long long* memory) {
       args.largest = memory;
       args.not_finite = memory + 1;
-      return launcher_.launch(plan("verify_compare.cu", {}), args, args.rows * args.count);
+      return launcher_.launch(stream_, plan("verify_compare.cu", {}), args, args.rows * args.count);
     });
     if (!results) return std::unexpected(results.error());
     return Extremes{(*results)[1] == 0, std::bit_cast<double>((*results)[0])};
   }
 
-  const Launcher launcher_;
+  Launcher launcher_;
+  const Stream stream_;
   std::vector<Buffer> buffers_;
 };
 
 class CudaTrialMemory final : public TrialMemory {
  public:
   CudaTrialMemory(Client& client, CompileCuda compile, const GemmArgs& gemm)
-      : client_(client), compile_(std::move(compile)) {
+      : launcher_(client, compile), compile_(std::move(compile)) {
     for (CudaKernelPlan& ahead : cuda_trial_plans(gemm)) {
       try {
         // What fails is told to whoever launches it.
@@ -239,7 +240,6 @@ class CudaTrialMemory final : public TrialMemory {
 
   Result<std::uint64_t> count(Stream stream, const void* memory, std::int64_t elements,
                               std::int64_t element_bytes, std::uint64_t wanted) override {
-    const Launcher launcher(client_, stream, compile_);
     VerifyCountArgs args{};
     args.memory = memory;
     args.elements = elements;
@@ -247,16 +247,16 @@ class CudaTrialMemory final : public TrialMemory {
     args.wanted = wanted;
     // A thread reads a vector of 16 bytes at a time.
     const std::int64_t threads = divide_up(elements * element_bytes, 16);
-    const auto results = launcher.results_of<1>([&](unsigned long long* result) {
+    const auto results = launcher_.results_of(stream, [&](unsigned long long* result) {
       args.count = result;
-      return launcher.launch(plan("verify_count.cu", {}), args, threads);
+      return launcher_.launch(stream, plan("verify_count.cu", {}), args, threads);
     });
     if (!results) return std::unexpected(results.error());
     return (*results)[0];
   }
 
   std::unique_ptr<MatrixPasses> passes(Stream stream) override {
-    return cuda_matrix_passes(client_, stream, compile_);
+    return cuda_matrix_passes(launcher_.client(), stream, compile_);
   }
 
  private:
@@ -266,13 +266,13 @@ class CudaTrialMemory final : public TrialMemory {
     args.matrices = device_form(matrices);
     args.seed = seed;
     args.shrink = static_cast<float>(byte_shrink(terms));
-    const Launcher launcher(client_, stream, compile_);
-    return launcher.launch(
+    return launcher_.launch(
+        stream,
         element_plan("verify_random.cu", matrices.dtype, is_aligned(matrices.base, matrices.dtype)),
         args, matrices.count * matrices.rows * matrices.cols);
   }
 
-  Client& client_;
+  Launcher launcher_;
   const CompileCuda compile_;
   std::vector<std::jthread> compiling_;  // join before the others go
 };
@@ -286,7 +286,7 @@ std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compi
 
 std::unique_ptr<MatrixPasses> cuda_matrix_passes(Client& client, Stream stream,
                                                  CompileCuda compile) {
-  return std::make_unique<CudaMatrixPasses>(Launcher(client, stream, std::move(compile)));
+  return std::make_unique<CudaMatrixPasses>(client, stream, std::move(compile));
 }
 
 std::vector<CudaKernelPlan> cuda_trial_plans(const GemmArgs& gemm) {
