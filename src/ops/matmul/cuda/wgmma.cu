@@ -49,12 +49,8 @@ enum : int {
   // Between a group of 64 of m (n) and the next, when that axis is contiguous.
   kGroupBytes = kBlockK * 128,
 };
-#ifndef STREAM
-#define STREAM 0
-#endif
-enum : uint64 { kPolicy = STREAM ? uint64(kEvictFirst) : uint64(kEvictNormal) };
 // Named barriers; 0 is that of the whole block.
-enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6, kReady = 7 };
+enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6 };
 
 extern __shared__ __align__(1024) uint8 memory[];
 
@@ -126,20 +122,20 @@ ROOFTUNE_DEVICE void load_operand(uint32 to, const TensorMap* map, uint32 barrie
   if (!mn) {
     constexpr int share = rows / sharers;
     if (sharers > 1) {
-      tma_load_multicast(to + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1, k,
+      tma_load_multicast(to + rank * share * 128, map, barrier, kEvictNormal, (1 << sharers) - 1, k,
                          first + rank * share, batch);
     } else {
-      tma_load(to, map, barrier, kPolicy, k, first, batch);
+      tma_load(to, map, barrier, kEvictNormal, k, first, batch);
     }
   } else {
     constexpr int share = kBlockK / sharers;
     for (int group = 0; group < (rows + 63) / 64; ++group) {
       const uint32 place = to + group * kGroupBytes;
       if (sharers > 1) {
-        tma_load_multicast(place + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1,
-                           first + 64 * group, k + rank * share, batch);
+        tma_load_multicast(place + rank * share * 128, map, barrier, kEvictNormal,
+                           (1 << sharers) - 1, first + 64 * group, k + rank * share, batch);
       } else {
-        tma_load(place, map, barrier, kPolicy, first + 64 * group, k, batch);
+        tma_load(place, map, barrier, kEvictNormal, first + 64 * group, k, batch);
       }
     }
   }
@@ -525,8 +521,7 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     rooftune_kernel(const __grid_constant__ WgmmaArgs args) {
   const uint32 base = shared_address(memory);
   const uint32 rank = kCluster > 1 ? cluster_rank() : 0;
-  const uint32 warp = threadIdx.x / 32;
-  if (warp == kConsumers / 32 && elect_one()) {
+  if (threadIdx.x == 0) {
     tma_prefetch(&args.a);
     tma_prefetch(&args.b);
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -536,21 +531,21 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     barrier_init_fence();
   }
-  // Copies and arrivals reach into the other blocks of the cluster (the parts of k do so later).
-  if (CLUSTER_M * CLUSTER_N > 1) cluster_sync();
-  if (warp >= kConsumers / 32) {
+  // Copies and arrivals reach into the other blocks of the cluster; the parts of k do so later.
+  if (CLUSTER_M * CLUSTER_N > 1) {
+    cluster_sync();
+  } else {
+    __syncthreads();
+  }
+  if (threadIdx.x >= kConsumers) {
 #if MOVE_REGISTERS
     give_registers<24>();
 #endif
-    if (warp == kConsumers / 32) {
-      // The one that made the barriers need not wait for those who will use them.
-      if (CLUSTER_M * CLUSTER_N == 1) {
-        __syncwarp();
-        named_arrive(kReady, kConsumers + 32);
-      }
+    if (threadIdx.x < kConsumers + 32) {
       if (elect_one()) {
         produce(args, base, rank);
 #if SPLIT
+        // Now, because it waits for memory; before the sync, after which the others arrive.
         prepare_arrivals(args, rank);
 #endif
       }
@@ -558,7 +553,6 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     if (SPLIT) cluster_sync();
   } else {
-    if (CLUSTER_M * CLUSTER_N == 1) named_sync(kReady, kConsumers + 32);
 #if MOVE_REGISTERS
     // What three warpgroups of 128 threads, or four, leave of 64K registers.
     take_registers<WARPGROUPS == 2 ? 240 : 160>();
