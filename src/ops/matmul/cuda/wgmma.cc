@@ -114,13 +114,18 @@ Matrix matrix_b(const GemmArgs& args, const FlatBatch& flat) {
   return {args.b, args.b_type, args.n, args.b_col, args.b_row, flat.b, flat.count};
 }
 
+// A bulk copy of a tile's 8 columns of 16-bit elements would be narrower than any swizzle.
+bool bulk_exists(const WgmmaForm& form, DType c, bool turned) {
+  return !form.split && (turned || form.n * size_of(c) % 32 == 0);
+}
+
 // Of an oriented product.
 Kind kind_of(const GemmArgs& args, const FlatBatch& flat, const WgmmaForm& form, bool turned) {
   Kind kind{.a = args.a_type, .b = args.b_type, .c = args.c_type};
   kind.a_mn = !matrix_a(args, flat).fits(false, args.k);
   kind.b_mn = !matrix_b(args, flat).fits(false, args.k);
   kind.c_turned = turned;
-  if (form.split || args.beta != 0) return kind;
+  if (!bulk_exists(form, args.c_type, turned) || args.beta != 0) return kind;
   // A bulk copy writes whole 16 bytes at the end of a line too.
   const std::int64_t size = size_of(args.c_type);
   const std::int64_t line = (turned ? args.m : args.n) * size;
@@ -270,7 +275,7 @@ class WgmmaCandidate final : public CudaCandidate {
       return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
-    if (product.m > kMost - 512 || product.n > kMost - 512 || product.k > kMost - 512)
+    if (product.m > kMost - 1024 || product.n > kMost - 1024 || product.k > kMost - 1024)
       return "a size is beyond 2^31";
     const Matrix a = matrix_a(product, flat), b = matrix_b(product, flat);
     if ((!a.fits(false, args.k) && !a.fits(true, args.k)) ||
@@ -357,7 +362,7 @@ class WgmmaCandidate final : public CudaCandidate {
       for (int layout = 0; layout < layouts; ++layout) {
         for (const bool bulk : {false, true}) {
           for (const bool turned : {false, true}) {
-            if ((bulk && form_.split) || (turned && !form_.narrow)) continue;
+            if ((bulk && !bulk_exists(form_, t.c, turned)) || (turned && !form_.narrow)) continue;
             all.push_back(Kind{.a = t.a,
                                .b = t.b,
                                .c = t.c,
