@@ -331,6 +331,8 @@ class WgmmaCandidate final : public CudaCandidate {
     plan.threads = threads(form_);
     plan.shared_bytes = shared_bytes(form_, kind);
     // What 64K registers leave for each thread, in steps of 8.
+    // The widest sums leave few registers for adding up parts, once a tile.
+    plan.spill_bytes = form_.split && form_.row_blocks * form_.n >= 256 ? 32 : 0;
     plan.registers = std::min(255, static_cast<int>(65536 / plan.threads / form_.blocks / 8 * 8));
     return {plan};
   }
@@ -382,12 +384,13 @@ class WgmmaCandidate final : public CudaCandidate {
              const GemmArgs& problem) const override;
 
   std::vector<Membership> memberships(const MatmulKey& key) const override {
-    const bool small_side = std::min(key.m, key.n) <= kNarrow;
-    if (form_.narrow != small_side) {
-      // The others would multiply mostly zeros, or read one operand many times.
-      return {{"hopper", form_.narrow || std::min(key.m, key.n) < kNarrow / 2 ? -1 : 2}};
-    }
-    return {{"hopper", 3}};
+    const bool exact = key.elem_lhs == DType::f64 ||
+                       (key.elem_lhs == DType::f32 && key.precision < Precision::high);
+    if (exact || is_f8(key.elem_lhs) != form_.promote) return {{"hopper", -1}};
+    // Narrow tiles would read a large operand many times; wide ones multiply mostly zeros.
+    const std::int64_t side = std::min(key.m, key.n);
+    const bool fits = form_.narrow ? side <= kNarrow : side > kNarrow / 4;
+    return {{"hopper", fits ? 3 : -1}};
   }
 
   double predicted_s(const GemmArgs& problem, const CudaMachine& machine) const override;
@@ -503,7 +506,9 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double busy = waves * (blocks_of_k * (std::max(math, load) + promotion) + writing) / kClock;
   // Sums through the cluster, and through memory.
   const double adding = (form_.cluster_k > 1 ? 1.5e-6 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
-  return kStart + adding + std::max(busy, bytes / kMemoryRate);
+  // The two overlap, but not wholly.
+  const double moving = bytes / kMemoryRate;
+  return kStart + adding + std::max(busy, moving) + 0.1 * std::min(busy, moving);
 }
 
 }  // namespace
