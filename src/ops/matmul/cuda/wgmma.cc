@@ -501,9 +501,11 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double blocks_of_k = std::ceil(static_cast<double>(cut.k_blocks) / parts);
   const double waves =
       std::ceil(static_cast<double>(cut.tiles * cut.k_groups) / static_cast<double>(cut.clusters));
-  // Writing a tile, when nothing multiplies meanwhile.
-  const double writing = form_.ping_pong ? 0 : form_.m() * form_.n / 32.0;
-  const double busy = waves * (blocks_of_k * (std::max(math, load) + promotion) + writing) / kClock;
+  // A warpgroup that writes its tile does not multiply; in turns, the other one does.
+  const double making = blocks_of_k * (std::max(math, load) + promotion);
+  const double writing = 300 + form_.m() * form_.n / 20.0;
+  const double tile = form_.ping_pong ? std::max(making, (making + writing) / 2) : making + writing;
+  const double busy = waves * tile / kClock;
   // Sums through the cluster, and through memory.
   const double adding = (form_.cluster_k > 1 ? 1.5e-6 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
   // The two overlap, but not wholly.
