@@ -443,7 +443,6 @@ Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const
   to.a_batched = flat.count > 1 && flat.a != 0;
   to.b_batched = flat.count > 1 && flat.b != 0;
   to.k_groups = cut.k_groups;
-  to.k_run = 1;
   to.alpha = static_cast<float>(args.alpha);
   to.beta = static_cast<float>(args.beta);
   if (is_int(args.a_type)) {

@@ -13,8 +13,6 @@
 //                      block has one tile. 0: blocks walk over tiles
 //   PROMOTE            1: sums of the tensor cores, which have 14 bits for f8, are added up in
 //                      registers every 128 bytes of k
-//   up
-//                      in registers: theirs have 14 bits for f8; 0: never
 //   BULK_C             1: C is written by bulk copies, and not read; 0: by elements, any strides
 //   C_TURNED           1: C's m axis is the contiguous one
 //   BLOCKS             of a multiprocessor at the same time
@@ -31,7 +29,7 @@ enum : int {
   kTileM = 64 * ROW_BLOCKS * (PING_PONG ? 1 : WARPGROUPS),
   kTileN = WGMMA_N,
   kBlockK = 128 / WGMMA_BYTES,
-  kCluster = CLUSTER_M * CLUSTER_N * CLUSTER_K,
+  kCluster = CLUSTER_M * CLUSTER_N * CLUSTER_K,  // at most one of them is not 1
   kConsumers = 128 * WARPGROUPS,
   kThreads = kConsumers + (MOVE_REGISTERS ? 128 : 32),
   kBytesA = kTileM * 128,
@@ -89,14 +87,11 @@ ROOFTUNE_DEVICE Tile tile_at(const WgmmaArgs& args, uint32 number, uint32 rank) 
   Tile tile;
   tile.blocks = args.k_blocks;
 #if SPLIT
-  // Runs of k_run blocks go to the parts in turn, so that all of them read the same pages of memory
-  // at the same time.
+  // Blocks go to the parts in turn, so that all of them read the same pages of memory at a time.
   tile.parts = args.k_groups * CLUSTER_K;
   tile.part = number % args.k_groups * CLUSTER_K + rank;
   number /= args.k_groups;
-  const int round = args.k_run * tile.parts;
-  tile.blocks = args.k_blocks / round * args.k_run +
-                max(0, min(args.k_run, args.k_blocks % round - tile.part * args.k_run));
+  tile.blocks = (args.k_blocks - tile.part + tile.parts - 1) / tile.parts;
 #endif
   const uint32 matrix = uint32(args.tiles_m) * args.tiles_n;
   tile.batch = number / matrix;
@@ -149,7 +144,7 @@ ROOFTUNE_DEVICE void produce(const WgmmaArgs& args, uint32 base, uint32 rank) {
     const int b_batch = args.b_batched ? tile.batch : 0;
     for (int i = 0; i < tile.blocks; ++i) {
 #if SPLIT
-      const int block = (i / args.k_run * tile.parts + tile.part) * args.k_run + i % args.k_run;
+      const int block = i * tile.parts + tile.part;
 #else
       const int block = i;
 #endif
