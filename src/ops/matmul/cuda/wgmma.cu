@@ -528,7 +528,7 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
   }
   // Copies and arrivals reach into the other blocks of the cluster; the parts of k do so later.
   if (CLUSTER_M * CLUSTER_N > 1) {
-    cluster_sync();
+    cluster_sync_relaxed();
   } else {
     __syncthreads();
   }
@@ -559,6 +559,11 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     add_parts(args, base, rank);
 #endif
   }
-  // Other blocks of the cluster may still copy to, arrive at or read this one's shared memory.
-  if (kCluster > 1) cluster_sync();
+  // Other blocks of the cluster may still copy to or arrive at this one's shared memory; or read
+  // it, and what was read has been used.
+  if (CLUSTER_M * CLUSTER_N > 1) {
+    cluster_sync();
+  } else if (SPLIT) {
+    cluster_sync_relaxed();
+  }
 }
