@@ -84,6 +84,11 @@ ROOFTUNE_DEVICE void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
                    : "memory");
 }
+// The same without order of memory, apart from what a fence before it released.
+ROOFTUNE_DEVICE void cluster_sync_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::
+                   : "memory");
+}
 // The address of another block's shared memory, for load_remote().
 ROOFTUNE_DEVICE uint32 remote_address(uint32 address, uint32 block) {
   uint32 remote;
@@ -106,6 +111,10 @@ template <int count>
 ROOFTUNE_DEVICE void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }
+
+// Orders memory between this thread and those of other blocks; __threadfence() would order it among
+// all threads, which takes longer.
+ROOFTUNE_DEVICE void fence_device() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // Ordinary writes to shared memory before this are seen by copies and wgmma after it.
 ROOFTUNE_DEVICE void fence_async_proxy() {

@@ -114,13 +114,18 @@ Matrix matrix_b(const GemmArgs& args, const FlatBatch& flat) {
   return {args.b, args.b_type, args.n, args.b_col, args.b_row, flat.b, flat.count};
 }
 
+// A bulk copy of a tile's 8 columns of 16-bit elements would be narrower than any swizzle.
+bool bulk_exists(const WgmmaForm& form, DType c, bool turned) {
+  return !form.split && (turned || form.n * size_of(c) % 32 == 0);
+}
+
 // Of an oriented product.
 Kind kind_of(const GemmArgs& args, const FlatBatch& flat, const WgmmaForm& form, bool turned) {
   Kind kind{.a = args.a_type, .b = args.b_type, .c = args.c_type};
   kind.a_mn = !matrix_a(args, flat).fits(false, args.k);
   kind.b_mn = !matrix_b(args, flat).fits(false, args.k);
   kind.c_turned = turned;
-  if (form.split || args.beta != 0) return kind;
+  if (!bulk_exists(form, args.c_type, turned) || args.beta != 0) return kind;
   // A bulk copy writes whole 16 bytes at the end of a line too.
   const std::int64_t size = size_of(args.c_type);
   const std::int64_t line = (turned ? args.m : args.n) * size;
@@ -270,7 +275,7 @@ class WgmmaCandidate final : public CudaCandidate {
       return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
-    if (product.m > kMost - 512 || product.n > kMost - 512 || product.k > kMost - 512)
+    if (product.m > kMost - 1024 || product.n > kMost - 1024 || product.k > kMost - 1024)
       return "a size is beyond 2^31";
     const Matrix a = matrix_a(product, flat), b = matrix_b(product, flat);
     if ((!a.fits(false, args.k) && !a.fits(true, args.k)) ||
@@ -326,6 +331,8 @@ class WgmmaCandidate final : public CudaCandidate {
     plan.threads = threads(form_);
     plan.shared_bytes = shared_bytes(form_, kind);
     // What 64K registers leave for each thread, in steps of 8.
+    // The widest sums leave few registers for adding up parts, once a tile.
+    plan.spill_bytes = form_.split && form_.row_blocks * form_.n >= 256 ? 32 : 0;
     plan.registers = std::min(255, static_cast<int>(65536 / plan.threads / form_.blocks / 8 * 8));
     return {plan};
   }
@@ -357,7 +364,7 @@ class WgmmaCandidate final : public CudaCandidate {
       for (int layout = 0; layout < layouts; ++layout) {
         for (const bool bulk : {false, true}) {
           for (const bool turned : {false, true}) {
-            if ((bulk && form_.split) || (turned && !form_.narrow)) continue;
+            if ((bulk && !bulk_exists(form_, t.c, turned)) || (turned && !form_.narrow)) continue;
             all.push_back(Kind{.a = t.a,
                                .b = t.b,
                                .c = t.c,
@@ -377,12 +384,13 @@ class WgmmaCandidate final : public CudaCandidate {
              const GemmArgs& problem) const override;
 
   std::vector<Membership> memberships(const MatmulKey& key) const override {
-    const bool small_side = std::min(key.m, key.n) <= kNarrow;
-    if (form_.narrow != small_side) {
-      // The others would multiply mostly zeros, or read one operand many times.
-      return {{"hopper", form_.narrow || std::min(key.m, key.n) < kNarrow / 2 ? -1 : 2}};
-    }
-    return {{"hopper", 3}};
+    const bool exact = key.elem_lhs == DType::f64 ||
+                       (key.elem_lhs == DType::f32 && key.precision < Precision::high);
+    if (exact || is_f8(key.elem_lhs) != form_.promote) return {{"hopper", -1}};
+    // Narrow tiles would read a large operand many times; wide ones multiply mostly zeros.
+    const std::int64_t side = std::min(key.m, key.n);
+    const bool fits = form_.narrow ? side <= kNarrow : side > kNarrow / 4;
+    return {{"hopper", fits ? 3 : -1}};
   }
 
   double predicted_s(const GemmArgs& problem, const CudaMachine& machine) const override;
@@ -435,7 +443,6 @@ Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const
   to.a_batched = flat.count > 1 && flat.a != 0;
   to.b_batched = flat.count > 1 && flat.b != 0;
   to.k_groups = cut.k_groups;
-  to.k_run = 1;
   to.alpha = static_cast<float>(args.alpha);
   to.beta = static_cast<float>(args.beta);
   if (is_int(args.a_type)) {
@@ -493,12 +500,16 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double blocks_of_k = std::ceil(static_cast<double>(cut.k_blocks) / parts);
   const double waves =
       std::ceil(static_cast<double>(cut.tiles * cut.k_groups) / static_cast<double>(cut.clusters));
-  // Writing a tile, when nothing multiplies meanwhile.
-  const double writing = form_.ping_pong ? 0 : form_.m() * form_.n / 32.0;
-  const double busy = waves * (blocks_of_k * (std::max(math, load) + promotion) + writing) / kClock;
+  // A warpgroup that writes its tile does not multiply; in turns, the other one does.
+  const double making = blocks_of_k * (std::max(math, load) + promotion);
+  const double writing = 300 + form_.m() * form_.n / 20.0;
+  const double tile = form_.ping_pong ? std::max(making, (making + writing) / 2) : making + writing;
+  const double busy = waves * tile / kClock;
   // Sums through the cluster, and through memory.
   const double adding = (form_.cluster_k > 1 ? 1.5e-6 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
-  return kStart + adding + std::max(busy, bytes / kMemoryRate);
+  // The two overlap, but not wholly.
+  const double moving = bytes / kMemoryRate;
+  return kStart + adding + std::max(busy, moving) + 0.1 * std::min(busy, moving);
 }
 
 }  // namespace

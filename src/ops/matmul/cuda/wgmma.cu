@@ -13,8 +13,6 @@
 //                      block has one tile. 0: blocks walk over tiles
 //   PROMOTE            1: sums of the tensor cores, which have 14 bits for f8, are added up in
 //                      registers every 128 bytes of k
-//   up
-//                      in registers: theirs have 14 bits for f8; 0: never
 //   BULK_C             1: C is written by bulk copies, and not read; 0: by elements, any strides
 //   C_TURNED           1: C's m axis is the contiguous one
 //   BLOCKS             of a multiprocessor at the same time
@@ -31,7 +29,7 @@ enum : int {
   kTileM = 64 * ROW_BLOCKS * (PING_PONG ? 1 : WARPGROUPS),
   kTileN = WGMMA_N,
   kBlockK = 128 / WGMMA_BYTES,
-  kCluster = CLUSTER_M * CLUSTER_N * CLUSTER_K,
+  kCluster = CLUSTER_M * CLUSTER_N * CLUSTER_K,  // at most one of them is not 1
   kConsumers = 128 * WARPGROUPS,
   kThreads = kConsumers + (MOVE_REGISTERS ? 128 : 32),
   kBytesA = kTileM * 128,
@@ -49,12 +47,8 @@ enum : int {
   // Between a group of 64 of m (n) and the next, when that axis is contiguous.
   kGroupBytes = kBlockK * 128,
 };
-#ifndef STREAM
-#define STREAM 0
-#endif
-enum : uint64 { kPolicy = STREAM ? uint64(kEvictFirst) : uint64(kEvictNormal) };
 // Named barriers; 0 is that of the whole block.
-enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6, kReady = 7 };
+enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6 };
 
 extern __shared__ __align__(1024) uint8 memory[];
 
@@ -93,14 +87,11 @@ ROOFTUNE_DEVICE Tile tile_at(const WgmmaArgs& args, uint32 number, uint32 rank) 
   Tile tile;
   tile.blocks = args.k_blocks;
 #if SPLIT
-  // Runs of k_run blocks go to the parts in turn, so that all of them read the same pages of memory
-  // at the same time.
+  // Blocks go to the parts in turn, so that all of them read the same pages of memory at a time.
   tile.parts = args.k_groups * CLUSTER_K;
   tile.part = number % args.k_groups * CLUSTER_K + rank;
   number /= args.k_groups;
-  const int round = args.k_run * tile.parts;
-  tile.blocks = args.k_blocks / round * args.k_run +
-                max(0, min(args.k_run, args.k_blocks % round - tile.part * args.k_run));
+  tile.blocks = (args.k_blocks - tile.part + tile.parts - 1) / tile.parts;
 #endif
   const uint32 matrix = uint32(args.tiles_m) * args.tiles_n;
   tile.batch = number / matrix;
@@ -126,20 +117,20 @@ ROOFTUNE_DEVICE void load_operand(uint32 to, const TensorMap* map, uint32 barrie
   if (!mn) {
     constexpr int share = rows / sharers;
     if (sharers > 1) {
-      tma_load_multicast(to + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1, k,
+      tma_load_multicast(to + rank * share * 128, map, barrier, kEvictNormal, (1 << sharers) - 1, k,
                          first + rank * share, batch);
     } else {
-      tma_load(to, map, barrier, kPolicy, k, first, batch);
+      tma_load(to, map, barrier, kEvictNormal, k, first, batch);
     }
   } else {
     constexpr int share = kBlockK / sharers;
     for (int group = 0; group < (rows + 63) / 64; ++group) {
       const uint32 place = to + group * kGroupBytes;
       if (sharers > 1) {
-        tma_load_multicast(place + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1,
-                           first + 64 * group, k + rank * share, batch);
+        tma_load_multicast(place + rank * share * 128, map, barrier, kEvictNormal,
+                           (1 << sharers) - 1, first + 64 * group, k + rank * share, batch);
       } else {
-        tma_load(place, map, barrier, kPolicy, first + 64 * group, k, batch);
+        tma_load(place, map, barrier, kEvictNormal, first + 64 * group, k, batch);
       }
     }
   }
@@ -153,7 +144,7 @@ ROOFTUNE_DEVICE void produce(const WgmmaArgs& args, uint32 base, uint32 rank) {
     const int b_batch = args.b_batched ? tile.batch : 0;
     for (int i = 0; i < tile.blocks; ++i) {
 #if SPLIT
-      const int block = (i / args.k_run * tile.parts + tile.part) * args.k_run + i % args.k_run;
+      const int block = i * tile.parts + tile.part;
 #else
       const int block = i;
 #endif
@@ -535,8 +526,7 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     rooftune_kernel(const __grid_constant__ WgmmaArgs args) {
   const uint32 base = shared_address(memory);
   const uint32 rank = kCluster > 1 ? cluster_rank() : 0;
-  const uint32 warp = threadIdx.x / 32;
-  if (warp == kConsumers / 32 && elect_one()) {
+  if (threadIdx.x == 0) {
     tma_prefetch(&args.a);
     tma_prefetch(&args.b);
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -546,21 +536,21 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     barrier_init_fence();
   }
-  // Copies and arrivals reach into the other blocks of the cluster (the parts of k do so later).
-  if (CLUSTER_M * CLUSTER_N > 1) cluster_sync();
-  if (warp >= kConsumers / 32) {
+  // Copies and arrivals reach into the other blocks of the cluster; the parts of k do so later.
+  if (CLUSTER_M * CLUSTER_N > 1) {
+    cluster_sync_relaxed();
+  } else {
+    __syncthreads();
+  }
+  if (threadIdx.x >= kConsumers) {
 #if MOVE_REGISTERS
     give_registers<24>();
 #endif
-    if (warp == kConsumers / 32) {
-      // The one that made the barriers need not wait for those who will use them.
-      if (CLUSTER_M * CLUSTER_N == 1) {
-        __syncwarp();
-        named_arrive(kReady, kConsumers + 32);
-      }
+    if (threadIdx.x < kConsumers + 32) {
       if (elect_one()) {
         produce(args, base, rank);
 #if SPLIT
+        // Now, because it waits for memory; before the sync, after which the others arrive.
         prepare_arrivals(args, rank);
 #endif
       }
@@ -568,7 +558,6 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     if (SPLIT) cluster_sync();
   } else {
-    if (CLUSTER_M * CLUSTER_N == 1) named_sync(kReady, kConsumers + 32);
 #if MOVE_REGISTERS
     // What three warpgroups of 128 threads, or four, leave of 64K registers.
     take_registers<WARPGROUPS == 2 ? 240 : 160>();
@@ -580,6 +569,11 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     add_parts(args, base, rank);
 #endif
   }
-  // Other blocks of the cluster may still copy to, arrive at or read this one's shared memory.
-  if (kCluster > 1) cluster_sync();
+  // Other blocks of the cluster may still copy to or arrive at this one's shared memory; or read
+  // it, and what was read has been used.
+  if (CLUSTER_M * CLUSTER_N > 1) {
+    cluster_sync();
+  } else if (SPLIT) {
+    cluster_sync_relaxed();
+  }
 }

@@ -15,7 +15,8 @@ struct WgmmaArgs {
   long long c_row, c_col, c_batch;  // elements
   void* partials;                   // sums of parts of k, when they go through memory
   unsigned long long* arrivals;     // with them: how many of a slice are there
-  unsigned long long no_arrivals;   // what its words are when none is: the upper 56 bits are random
+  // Such a word when none is there: its lower 8 bits are 0, the others random.
+  unsigned long long no_arrivals;
   int m, n;
   int k_blocks;  // of 128 bytes
   int tiles_m, tiles_n;
@@ -23,7 +24,6 @@ struct WgmmaArgs {
   int raster_rows;           // that many rows of tiles are walked column by column
   int a_batched, b_batched;  // 0: the same matrix for the whole batch
   int k_groups;              // clusters that share the k of a tile
-  int k_run;                 // blocks that follow each other in a part of k
   int c_quads;               // 4 neighbours in C are aligned to their size, and beta is 0
   float alpha, beta;
   int int_alpha, int_beta;

@@ -119,9 +119,9 @@ ROOFTUNE_DEVICE void add_parts(const WgmmaArgs& args, uint32 base, uint32 rank) 
   int* const last = reinterpret_cast<int*>(memory + STAGES * (kStage + 16));
   named_sync(kAllConsumers, kConsumers);
   if (threadIdx.x == 0) {
-    __threadfence();
+    fence_device();
     *last = arrive_last(args, rank);
-    __threadfence();
+    fence_device();
   }
   named_sync(kAllConsumers, kConsumers);
   if (!*last) return;
