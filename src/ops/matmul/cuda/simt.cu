@@ -38,8 +38,10 @@ __device__ __forceinline__ float4 load_four(const float* from, bool valid) {
 }
 
 // How a tile is copied. Neighbouring threads take neighbouring
-//   0: terms, whose stride is 1, 4 bytes each;   1: elements of a term, of any stride, 4 bytes
-//   each; 2: fours of elements of a term, 16 bytes.
+//   0: terms, whose stride is 1, 4 bytes each;
+//   1: elements of a term, of any stride, 4 bytes each;
+//   2: fours of elements of a term, 16 bytes;
+//   3: fours of terms, 16 bytes, through registers.
 // Elements beyond the matrix are copies of its last: what is made of them is not stored. Terms
 // beyond the last are zeros.
 template <int kKind, int kTile>
@@ -80,7 +82,7 @@ struct TileCopy {
     to = shared + (term * kPitch + element) * 4;
   }
 
-  // Copies the tile that begins `done` terms into this block's part and goes on to the next.
+  // Begins to copy the next tile, of which `left` terms exist.
   __device__ __forceinline__ void next(uint32 stage, int left) {
 #pragma unroll
     for (int d = 0; d < DEPTH / kTermStep; ++d) {
@@ -97,7 +99,7 @@ struct TileCopy {
   __device__ __forceinline__ void finish(uint32) {}
 };
 
-// Kind 3: an asynchronous copy can turn only single words, and there are four times as many.
+// Asynchronous copies can transpose single words only, four times as many as these loads.
 template <int kTile>
 struct TileCopy<3, kTile> {
   static constexpr int kPitch = kTile + 4;

@@ -9,9 +9,9 @@ namespace rooftune {
 struct SplitArgs {
   StridedArgs product;
   int tiles_m, tiles_n;
-  int splits;               // parts of k, each with its own blocks
-  long long terms;          // of a part: a multiple of the depth of a tile
-  void* partials;           // [split][batch][m][n], in the type of the sums, when splits > 1
+  int splits;       // parts of k, each with its own blocks
+  long long terms;  // of a part: a multiple of the depth of a tile
+  void* partials;   // [split][batch][m][n], in the type of the sums, when splits > 1
 };
 
 }  // namespace rooftune

@@ -112,12 +112,16 @@ std::int64_t Tiled::splits(const GemmArgs& args, int multiprocessors) const {
   if (!form_.split) return 1;
   std::int64_t best = 1;
   double best_s = modelled_s(args, 1, multiprocessors);
+  int worse = 0;
   for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
     if (parts * 2 * form_.depth > args.k) break;
     const double s = modelled_s(args, parts, multiprocessors);
     if (s < best_s) {
       best_s = s;
       best = parts;
+      worse = 0;
+    } else if (++worse == 3) {
+      break;
     }
   }
   // Parts are whole tiles deep; the last might then be empty.
@@ -139,15 +143,20 @@ const char* Tiled::illegal_because(const GemmArgs& original, const CudaMachine& 
   if (std::abs(a_step) > kIntMax / form_.tile_m || std::abs(b_step) > kIntMax / form_.tile_n) {
     return "leading dimension beyond 2^31 over the tile";
   }
-  const std::int64_t tiles = ceil_div(m, form_.tile_m) * ceil_div(n, form_.tile_n);
-  if (tiles > kIntMax / original.batch) return "more tiles than a grid has blocks";
+  const std::int64_t tiles_n = ceil_div(n, form_.tile_n);
+  const std::int64_t tiles = ceil_div(m, form_.tile_m) * tiles_n;
+  // A strip of tiles (tile_order.cuh) is counted in 32 bits too.
+  if (tiles > kIntMax / original.batch || tiles_n > kIntMax / 8)
+    return "more tiles than a grid has blocks";
   if (shared_bytes({TileCopyKind::elements, TileCopyKind::elements}) > machine.shared_bytes) {
     return "too little shared memory";
   }
-  if (form_.split && original.batch * m > kIntMax / n) return "too many partial sums";
-  if (form_.split &&
-      splits(turned ? transposed(original) : original, machine.multiprocessors) == 1) {
-    return "splitting k gains nothing";
+  if (form_.split) {
+    // What the model would say (splits()) takes too long here; these leave it room to gain.
+    const std::int64_t slots = std::int64_t{form_.blocks} * machine.multiprocessors;
+    if (original.k < 4 * form_.depth) return "k is too short to be split";
+    if (tiles * original.batch > 4 * slots) return "enough tiles without splitting k";
+    if (original.batch * m > kIntMax / n) return "too many partial sums";
   }
   return nullptr;
 }
@@ -207,7 +216,7 @@ Status Tiled::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels
   const std::int64_t parts = splits(args, launcher.machine().multiprocessors);
   device.splits = static_cast<int>(parts);
   device.terms = ceil_div(ceil_div(args.k, parts), form_.depth) * form_.depth;
-  if (form_.split) {
+  if (parts > 1) {
     auto memory =
         launcher.scratch(static_cast<std::uint64_t>(parts * args.batch * args.m * args.n * bytes_));
     if (!memory) return std::unexpected(std::move(memory.error()));
@@ -217,7 +226,7 @@ Status Tiled::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels
                                                  args.batch * parts);
   Status done = launcher.launch(*kernels[0], &device, sizeof device, {blocks}, threads(),
                                 shared_bytes(copies(args)));
-  if (!done || !form_.split) return done;
+  if (!done || parts == 1) return done;
   return launcher.launch(*kernels[1], &device, sizeof device,
                          {blocks_for(ceil_div(args.m * args.n * args.batch, 256))}, 256, 0);
 }

@@ -35,7 +35,10 @@ class Unit final : public CudaCandidate {
     if (shared_bytes(args.family) + kStaticBytes > machine.shared_bytes) {
       return "too little shared memory";
     }
-    if (tiles(args) > (std::int64_t{1} << 31) - 1) return "more tiles than a grid has blocks";
+    // A strip of 8 tiles (tile_order.cuh) is counted in 32 bits too.
+    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+    if (tiles(args) > kMost || tiles_n(by_rows(args)) > kMost / 8)
+      return "more tiles than a grid has blocks";
     return nullptr;
   }
 
