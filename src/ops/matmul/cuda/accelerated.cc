@@ -50,13 +50,13 @@ constexpr Tiling kMultiRows{128, 128, 64, 4, 1, 0, 1, 2};
 constexpr Tiling kOrdered4{64, 64, 64, 2, 1, 0, 2, 2};
 constexpr Tiling kOrdered8{128, 128, 64, 4, 1, 0, 2, 1};
 // Square shares of 64 x 64 read least of shared memory.
-constexpr Tiling kDouble{128, 128, 128, 2, 2, 0, 3, 2};
-constexpr Tiling kRaw{128, 128, 128, 2, 2, 0, 2, 2};
+constexpr Tiling kDouble{128, 128, 128, 2, 2, 0, 2, 2};
 // What is under way takes the registers that a second block would need.
 constexpr Tiling kGathering{128, 128, 64, 2, 4, 0, 2, 1};
 // Eight loading warps: fewer hold too few loads in flight.
-constexpr Tiling kLoaders{128, 128, 64, 2, 4, 8, 2, 1, 160, 96};
-constexpr Tiling kRing{128, 128, 128, 2, 2, 4, 2, 2, 200, 56};
+constexpr Tiling kLoaders{128, 256, 64, 2, 4, 8, 2, 1, 176, 80};
+constexpr Tiling kRing{128, 256, 128, 2, 4, 4, 2, 1, 216, 72};
+constexpr Tiling kRawRing{128, 256, 128, 2, 4, 4, 2, 1, 208, 88};
 constexpr Tiling kRingShifted{128, 128, 64, 2, 4, 8, 4, 1, 160, 96};
 constexpr Tiling kTma{128, 128, 128, 2, 2, 0, 1, 2};
 constexpr Tiling kTmaRing{128, 256, 128, 2, 4, 4, 2, 1, 232, 40};
@@ -81,15 +81,15 @@ constexpr Row kRows[] = {
     {"ordered_double_mma_k2_rows8_rpp2", true, false, true, kOrdered, kOrdered8, kOrdered,
      kOrdered8, 256, 100},
     {"double_cyclic_cmma", false, false, true, kPipeline, kDouble, kDoubled, kGathering, 302, 105},
-    {"double_cyclic_mma", true, false, true, kPipeline, kDouble, kPipeline, kRaw, 350, 176},
+    {"double_cyclic_mma", true, false, true, kPipeline, kDouble, kPipeline, kDouble, 350, 176},
     {"double_cyclic_cmma_specialized", false, false, true, kSpecialized, kLoaders, kSpecialized,
      kLoaders, 200, 100},
     {"double_cyclic_mma_specialized", true, false, true, kSpecialized, kLoaders, kSpecialized,
      kLoaders, 200, 103},
     {"specialized_cyclic_cmma", false, false, true, kProducers, kRing, kProducers, kRingShifted,
      309, 105},
-    {"specialized_cyclic_mma", true, false, true, kProducers, kRing, kProducers, kRingShifted, 350,
-     105},
+    {"specialized_cyclic_mma", true, false, true, kProducers, kRing, kProducers, kRawRing, 441,
+     182},
     {"simple_tma_cmma", false, true, false, kSimple, kTma, kSimple, kTma, 225, 225},
     {"simple_tma_mma", true, true, false, kSimple, kTma, kSimple, kTma, 318, 318},
     {"simple_tma_cmma_multi_rows", false, true, false, kSimple, kMultiRows, kSimple, kMultiRows,
@@ -249,7 +249,7 @@ class Accelerated final : public CudaCandidate {
     const bool aligned = line_alignment(args, a, size) >= 16 && line_alignment(args, b, size) >= 16;
     const bool in_lines = a.major != Major::none && b.major != Major::none;
     const bool k_lines = special.a.k_major && special.b.k_major;
-    if (row_.unaligned_schedule == Schedule::pipeline && size != 1 && in_lines) {
+    if (takes_raw() && size != 1 && in_lines) {
       if (!aligned || (size == 4 && !k_lines)) special.a.load = special.b.load = Load::raw;
       return encode(special);
     }
@@ -443,18 +443,24 @@ class Accelerated final : public CudaCandidate {
     return (special.a.load == Load::aligned && special.b.load == Load::aligned) ||
            special.a.load == Load::bulk;
   }
+  // wmma loads know one distance between lines, so raw lines are for mma.
+  bool takes_raw() const {
+    return row_.mma && (row_.unaligned_schedule == Schedule::pipeline ||
+                        row_.unaligned_schedule == Schedule::ring);
+  }
+  // A row that takes raw lines, but not of these operands.
+  bool falls_back(const Special& special) const {
+    return takes_raw() && special.a.load != Load::raw;
+  }
   Schedule schedule(const Special& special) const {
     if (is_fast(special)) return row_.schedule;
-    // Only raw lines are copied without registers.
-    return row_.unaligned_schedule == Schedule::pipeline && special.a.load != Load::raw
-               ? Schedule::doubled
-               : row_.unaligned_schedule;
+    if (!falls_back(special)) return row_.unaligned_schedule;
+    return row_.unaligned_schedule == Schedule::ring ? Schedule::ring : Schedule::doubled;
   }
   const Tiling& tiling(const Special& special) const {
     if (is_fast(special)) return row_.tiling;
-    return row_.unaligned_schedule == Schedule::pipeline && special.a.load != Load::raw
-               ? kGathering
-               : row_.unaligned;
+    if (!falls_back(special)) return row_.unaligned;
+    return row_.unaligned_schedule == Schedule::ring ? kRingShifted : kGathering;
   }
   static std::uint32_t threads(const Tiling& t) {
     return static_cast<std::uint32_t>((t.warps_m * t.warps_n + t.load_warps) * 32);

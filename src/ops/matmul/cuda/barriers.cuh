@@ -53,6 +53,14 @@ __device__ __forceinline__ void wait_groups() {
 }
 
 #if __CUDA_ARCH__ >= 900
+// True for one thread of a whole warp, and the compiler knows that it is one.
+__device__ __forceinline__ bool elected() {
+  uint32 yes;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(yes));
+  return yes;
+}
+
 __device__ __forceinline__ void barrier_expect(uint32 barrier, int bytes) {
   asm volatile(
       "{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n}" ::"r"(
