@@ -368,6 +368,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     if (warp_number == 0 && elected()) copy_stage(all, place, tile, shared, barrier);
     barrier_wait(barrier, tile & 1);
     multiply_stage(sums, readers, shared, warp);
+    fence_before_copies();
   }
 #elif SCHEDULE == SCHEDULE_SIMPLE
   for (int tile = 0; tile < tiles; ++tile) {
@@ -522,6 +523,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   for (int tile = 0; tile < tiles; ++tile) {
     barrier_wait(full + s * 8, parity);
     multiply_stage(sums, readers, shared + s * kStageBytes, warp);
+#if A_BULK
+    fence_before_copies();
+#endif
     __syncwarp();
     if (warp.lane == 0) barrier_arrive(empty + s * 8);
     if (++s == STAGES) s = 0, parity ^= 1;

@@ -250,8 +250,13 @@ struct Loader {
     const int64 lines_left = from.lines - line0, bytes_left = (from.length - element0) * kSize;
     const int lines = lines_left < S::kLines ? int(lines_left) : S::kLines;
     const int bytes = bytes_left < kMost ? int(bytes_left) : kMost;
-    // Lines before which there is nothing of the operand: their first 16 bytes need care.
-    const int bare = element0 > 0 ? 0 : !from.packed ? S::kLines : line0 == 0 ? 1 : 0;
+    // Lines that may have less than 16 bytes of the operand before them: the first 16 bytes of
+    // those need care.
+    const int bare = element0 > 0                ? 0
+                     : !from.packed              ? S::kLines
+                     : line0 > 0                 ? 0
+                     : from.length * kSize >= 16 ? 1
+                                                 : 16;
     // Unrolled in full, the addresses of all would be kept in registers.
 #pragma unroll 4
     for (int i = 0; i < (kCopies + kThreads - 1) / kThreads; ++i) {
