@@ -50,13 +50,13 @@ constexpr Tiling kMultiRows{128, 128, 64, 4, 1, 0, 1, 2};
 constexpr Tiling kOrdered4{64, 64, 64, 2, 1, 0, 2, 2};
 constexpr Tiling kOrdered8{128, 128, 64, 4, 1, 0, 2, 1};
 // Square shares of 64 x 64 read least of shared memory.
-constexpr Tiling kDouble{128, 128, 128, 2, 2, 0, 3, 2};
-constexpr Tiling kRaw{128, 128, 128, 2, 2, 0, 2, 2};
+constexpr Tiling kDouble{128, 128, 128, 2, 2, 0, 2, 2};
 // What is under way takes the registers that a second block would need.
 constexpr Tiling kGathering{128, 128, 64, 2, 4, 0, 2, 1};
 // Eight loading warps: fewer hold too few loads in flight.
-constexpr Tiling kLoaders{128, 128, 64, 2, 4, 8, 2, 1, 160, 96};
-constexpr Tiling kRing{128, 128, 128, 2, 2, 4, 2, 2, 200, 56};
+constexpr Tiling kLoaders{128, 128, 128, 2, 4, 8, 2, 1, 160, 96};
+constexpr Tiling kRing{128, 256, 128, 2, 4, 4, 2, 1, 216, 72};
+constexpr Tiling kRawRing{128, 256, 128, 2, 4, 4, 2, 1, 208, 88};
 constexpr Tiling kRingShifted{128, 128, 64, 2, 4, 8, 4, 1, 160, 96};
 constexpr Tiling kTma{128, 128, 128, 2, 2, 0, 1, 2};
 constexpr Tiling kTmaRing{128, 256, 128, 2, 4, 4, 2, 1, 232, 40};
@@ -66,39 +66,39 @@ constexpr Schedule kSimple = Schedule::simple, kDoubled = Schedule::doubled,
                    kProducers = Schedule::ring, kPipeline = Schedule::pipeline;
 
 constexpr Row kRows[] = {
-    {"simple_cyclic_cmma", false, false, false, kSimple, kDefault, kSimple, kDefault, 194, 80},
-    {"simple_cyclic_mma", true, false, false, kSimple, kDefault, kSimple, kDefault, 198, 80},
+    {"simple_cyclic_cmma", false, false, false, kSimple, kDefault, kSimple, kDefault, 195, 113},
+    {"simple_cyclic_mma", true, false, false, kSimple, kDefault, kSimple, kDefault, 197, 118},
     {"simple_cyclic_cmma_multi_rows", false, false, false, kSimple, kMultiRows, kSimple, kMultiRows,
-     213, 85},
+     209, 105},
     {"simple_cyclic_mma_multi_rows", true, false, false, kSimple, kMultiRows, kSimple, kMultiRows,
-     210, 85},
+     215, 103},
     {"ordered_double_cmma_k2_rows4_rpp2", false, false, true, kOrdered, kOrdered4, kOrdered,
-     kOrdered4, 162, 70},
+     kOrdered4, 162, 74},
     {"ordered_double_mma_k2_rows4_rpp2", true, false, true, kOrdered, kOrdered4, kOrdered,
-     kOrdered4, 192, 70},
+     kOrdered4, 171, 74},
     {"ordered_double_cmma_k2_rows8_rpp2", false, false, true, kOrdered, kOrdered8, kOrdered,
-     kOrdered8, 273, 100},
+     kOrdered8, 270, 113},
     {"ordered_double_mma_k2_rows8_rpp2", true, false, true, kOrdered, kOrdered8, kOrdered,
-     kOrdered8, 256, 100},
-    {"double_cyclic_cmma", false, false, true, kPipeline, kDouble, kDoubled, kGathering, 302, 105},
-    {"double_cyclic_mma", true, false, true, kPipeline, kDouble, kPipeline, kRaw, 350, 176},
+     kOrdered8, 285, 109},
+    {"double_cyclic_cmma", false, false, true, kPipeline, kDouble, kDoubled, kGathering, 329, 95},
+    {"double_cyclic_mma", true, false, true, kPipeline, kDouble, kPipeline, kDouble, 373, 176},
     {"double_cyclic_cmma_specialized", false, false, true, kSpecialized, kLoaders, kSpecialized,
-     kLoaders, 200, 100},
+     kLoaders, 269, 105},
     {"double_cyclic_mma_specialized", true, false, true, kSpecialized, kLoaders, kSpecialized,
-     kLoaders, 200, 103},
+     kLoaders, 257, 102},
     {"specialized_cyclic_cmma", false, false, true, kProducers, kRing, kProducers, kRingShifted,
-     309, 105},
-    {"specialized_cyclic_mma", true, false, true, kProducers, kRing, kProducers, kRingShifted, 350,
-     105},
-    {"simple_tma_cmma", false, true, false, kSimple, kTma, kSimple, kTma, 225, 225},
-    {"simple_tma_mma", true, true, false, kSimple, kTma, kSimple, kTma, 318, 318},
+     365, 108},
+    {"specialized_cyclic_mma", true, false, true, kProducers, kRing, kProducers, kRawRing, 441,
+     182},
+    {"simple_tma_cmma", false, true, false, kSimple, kTma, kSimple, kTma, 222, 222},
+    {"simple_tma_mma", true, true, false, kSimple, kTma, kSimple, kTma, 367, 367},
     {"simple_tma_cmma_multi_rows", false, true, false, kSimple, kMultiRows, kSimple, kMultiRows,
      194, 194},
-    {"simple_tma_mma_multi_rows", true, true, false, kSimple, kMultiRows, kSimple, kMultiRows, 230,
-     230},
-    {"specialized_tma_cmma", false, true, true, kProducers, kTmaRing, kProducers, kTmaRing, 304,
-     304},
-    {"specialized_tma_mma", true, true, true, kProducers, kTmaRing, kProducers, kTmaRing, 391, 391},
+    {"simple_tma_mma_multi_rows", true, true, false, kSimple, kMultiRows, kSimple, kMultiRows, 247,
+     247},
+    {"specialized_tma_cmma", false, true, true, kProducers, kTmaRing, kProducers, kTmaRing, 299,
+     299},
+    {"specialized_tma_mma", true, true, true, kProducers, kTmaRing, kProducers, kTmaRing, 470, 470},
 };
 
 // How one operand gets to shared memory.
@@ -220,7 +220,8 @@ class Accelerated final : public CudaCandidate {
     } else if (!transposes && (a.major == Major::none || b.major == Major::none)) {
       return "no contiguous axis";
     }
-    const Tiling& t = tiling(decode(variant(args)));
+    const Special special = special_of(args);
+    const Tiling& t = tiling(special);
     const std::int64_t tiles_m = (args.m - 1) / t.block_m + 1,
                        tiles_n = (args.n - 1) / t.block_n + 1;
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -228,38 +229,12 @@ class Accelerated final : public CudaCandidate {
         args.batch > kMost / (tiles_m * tiles_n) || args.k > kMost) {
       return "more tiles than a grid has blocks";
     }
-    if (shared_bytes(decode(variant(args))) > machine.shared_bytes)
-      return "too little shared memory";
+    if (shared_bytes(special) > machine.shared_bytes) return "too little shared memory";
     return nullptr;
   }
 
-  CudaVariant variant(const GemmArgs& given) const override {
-    const GemmArgs args = with_rows(given);
-    const Operand a = operand_a(args), b = operand_b(args);
-    const std::int64_t size = size_of(args.a_type);
-    Special special{args.a_type,
-                    args.b_type,
-                    args.c_type,
-                    {a.major == Major::k, Load::aligned},
-                    {b.major == Major::k, Load::aligned}};
-    if (row_.bulk) {
-      special.a.load = special.b.load = Load::bulk;
-      return encode(special);
-    }
-    const bool aligned = line_alignment(args, a, size) >= 16 && line_alignment(args, b, size) >= 16;
-    const bool in_lines = a.major != Major::none && b.major != Major::none;
-    const bool k_lines = special.a.k_major && special.b.k_major;
-    if (row_.unaligned_schedule == Schedule::pipeline && size != 1 && in_lines) {
-      if (!aligned || (size == 4 && !k_lines)) special.a.load = special.b.load = Load::raw;
-      return encode(special);
-    }
-    // Where one operand cannot be copied as it is, the other may as well be shifted.
-    if (!aligned || (size != 2 && !k_lines)) special.a.load = special.b.load = Load::shifted;
-    if (size != 2) {
-      if (!special.a.k_major) special.a = {true, Load::gather};
-      if (!special.b.k_major) special.b = {true, Load::gather};
-    }
-    return encode(special);
+  CudaVariant variant(const GemmArgs& args) const override {
+    return encode(special_of(with_rows(args)));
   }
 
   std::vector<CudaKernelPlan> plans(CudaVariant variant) const override {
@@ -339,7 +314,7 @@ class Accelerated final : public CudaCandidate {
   Status run(CudaLauncher& launcher, std::span<const Kernel* const> kernels,
              const GemmArgs& given) const override {
     const GemmArgs args = with_rows(given);
-    const Special special = decode(variant(args));
+    const Special special = special_of(args);
     const Tiling& t = tiling(special);
     AcceleratedTmaArgs all{};
     AcceleratedArgs& product = all.product;
@@ -411,7 +386,7 @@ class Accelerated final : public CudaCandidate {
 
   double predicted_s(const GemmArgs& given, const CudaMachine& machine) const override {
     const GemmArgs args = with_rows(given);
-    const Special special = decode(variant(args));
+    const Special special = special_of(args);
     const Tiling& t = tiling(special);
     const double size = static_cast<double>(size_of(args.a_type));
     const double terms = t.block_k_bytes / size;
@@ -436,25 +411,61 @@ class Accelerated final : public CudaCandidate {
   }
 
  private:
-  // What the compilers of a few architectures leave in local memory around rare branches.
-  static constexpr int kSpillBytes = 128;
+  // `args` with rows of C.
+  Special special_of(const GemmArgs& args) const {
+    const Operand a = operand_a(args), b = operand_b(args);
+    const std::int64_t size = size_of(args.a_type);
+    Special special{args.a_type,
+                    args.b_type,
+                    args.c_type,
+                    {a.major == Major::k, Load::aligned},
+                    {b.major == Major::k, Load::aligned}};
+    if (row_.bulk) {
+      special.a.load = special.b.load = Load::bulk;
+      return special;
+    }
+    const bool aligned = line_alignment(args, a, size) >= 16 && line_alignment(args, b, size) >= 16;
+    const bool in_lines = a.major != Major::none && b.major != Major::none;
+    const bool k_lines = special.a.k_major && special.b.k_major;
+    if (takes_raw() && size != 1 && in_lines) {
+      if (!aligned || (size == 4 && !k_lines)) special.a.load = special.b.load = Load::raw;
+      return special;
+    }
+    // Where one operand cannot be copied as it is, the other may as well be shifted.
+    if (!aligned || (size != 2 && !k_lines)) special.a.load = special.b.load = Load::shifted;
+    if (size != 2) {
+      if (!special.a.k_major) special.a = {true, Load::gather};
+      if (!special.b.k_major) special.b = {true, Load::gather};
+    }
+    return special;
+  }
+
+  // f8 where products of it are made of others, and 64 x 64 shares where registers cannot be handed
+  // over.
+  static constexpr int kSpillBytes = 256;
 
   static bool is_fast(const Special& special) {
     return (special.a.load == Load::aligned && special.b.load == Load::aligned) ||
            special.a.load == Load::bulk;
   }
+  // wmma loads know one distance between lines, so raw lines are for mma.
+  bool takes_raw() const {
+    return row_.mma && (row_.unaligned_schedule == Schedule::pipeline ||
+                        row_.unaligned_schedule == Schedule::ring);
+  }
+  // A row that takes raw lines, but not of these operands.
+  bool falls_back(const Special& special) const {
+    return takes_raw() && special.a.load != Load::raw;
+  }
   Schedule schedule(const Special& special) const {
     if (is_fast(special)) return row_.schedule;
-    // Only raw lines are copied without registers.
-    return row_.unaligned_schedule == Schedule::pipeline && special.a.load != Load::raw
-               ? Schedule::doubled
-               : row_.unaligned_schedule;
+    if (!falls_back(special)) return row_.unaligned_schedule;
+    return row_.unaligned_schedule == Schedule::ring ? Schedule::ring : Schedule::doubled;
   }
   const Tiling& tiling(const Special& special) const {
     if (is_fast(special)) return row_.tiling;
-    return row_.unaligned_schedule == Schedule::pipeline && special.a.load != Load::raw
-               ? kGathering
-               : row_.unaligned;
+    if (!falls_back(special)) return row_.unaligned;
+    return row_.unaligned_schedule == Schedule::ring ? kRingShifted : kGathering;
   }
   static std::uint32_t threads(const Tiling& t) {
     return static_cast<std::uint32_t>((t.warps_m * t.warps_n + t.load_warps) * 32);

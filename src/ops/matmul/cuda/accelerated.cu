@@ -365,9 +365,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   }
   for (int tile = 0; tile < tiles; ++tile) {
     __syncthreads();  // the buffer is free
-    if (thread == 0) copy_stage(all, place, tile, shared, barrier);
+    if (warp_number == 0 && elected()) copy_stage(all, place, tile, shared, barrier);
     barrier_wait(barrier, tile & 1);
     multiply_stage(sums, readers, shared, warp);
+    fence_before_copies();
   }
 #elif SCHEDULE == SCHEDULE_SIMPLE
   for (int tile = 0; tile < tiles; ++tile) {
@@ -483,7 +484,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   if (LOAD_WARPS && warp_number >= kMathWarps) {
     give_registers();
 #if A_BULK
-    if (thread != kMathThreads) return;
+    if (warp_number > kMathWarps) return;
 #else
     if (!A_COPIED) load_a.fetch(0);
     if (!B_COPIED) load_b.fetch(0);
@@ -492,7 +493,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
       const uint32 stage = shared + s * kStageBytes, barrier = full + s * 8;
       if (tile >= STAGES) barrier_wait(empty + s * 8, parity ^ 1);
 #if A_BULK
-      copy_stage(all, place, tile, stage, barrier);
+      if (elected()) copy_stage(all, place, tile, stage, barrier);
 #else
       if constexpr (A_COPIED) {
         load_a.copy(tile, stage);
@@ -522,6 +523,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   for (int tile = 0; tile < tiles; ++tile) {
     barrier_wait(full + s * 8, parity);
     multiply_stage(sums, readers, shared + s * kStageBytes, warp);
+#if A_BULK
+    fence_before_copies();
+#endif
     __syncwarp();
     if (warp.lane == 0) barrier_arrive(empty + s * 8);
     if (++s == STAGES) s = 0, parity ^= 1;

@@ -53,6 +53,20 @@ __device__ __forceinline__ void wait_groups() {
 }
 
 #if __CUDA_ARCH__ >= 900
+// What this thread has read in shared memory so far comes before what bulk copies write there once it
+// has arrived at a barrier. They take another way to memory, on which the barrier alone is too little.
+__device__ __forceinline__ void fence_before_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// True for one thread of a whole warp, and the compiler knows that it is one.
+__device__ __forceinline__ bool elected() {
+  uint32 yes;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(yes));
+  return yes;
+}
+
 __device__ __forceinline__ void barrier_expect(uint32 barrier, int bytes) {
   asm volatile(
       "{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n}" ::"r"(

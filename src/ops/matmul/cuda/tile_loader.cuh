@@ -243,62 +243,62 @@ struct Loader {
 
   __device__ __forceinline__ void copy_raw(int tile, uint32 stage) const {
     constexpr int kCopies = S::kLines * kCopiesPerLine;
+    constexpr int kMost = (kLineElements + kChunkElements) * kSize;
     const int64 k = int64(tile) * kK;
     const int64 line0 = kKMajor ? first : k, element0 = kKMajor ? k : first;
     const char* data = from.data + line0 * from.pitch + element0 * kSize;
-    const int64 lines = from.lines - line0, length = from.length - element0;
-    constexpr int kRounds = (kCopies + kThreads - 1) / kThreads;
-    // What lies before and after a line is read too: it must be of the operand, and zero where it
-    // counts as a term of k.
-    const bool before = element0 > 0 || (from.packed && line0 > 0);
-    const bool after = length >= kLineElements + kChunkElements ||
-                       (!kKMajor && from.packed &&
-                        (lines - S::kLines) * from.length >= kLineElements + kChunkElements);
-    if (lines >= S::kLines && before && after) {
-#pragma unroll
-      for (int i = 0; i < kRounds; ++i) {
-        const int q = thread + i * kThreads;
-        const int number = q / kCopiesPerLine, at = q % kCopiesPerLine * 16;
-        const char* line = data + number * from.pitch;
-        if (kCopies % kThreads == 0 || q < kCopies) {
-          copy_async(stage + S::line_of(number) * S::kPitch + at,
-                     line - (uint32(reinterpret_cast<uint64>(line)) & 15) + at, 16);
-        }
-      }
-      return;
-    }
-#pragma unroll 1
-    for (int q = thread; q < kCopies; q += kThreads) {
+    const int64 lines_left = from.lines - line0, bytes_left = (from.length - element0) * kSize;
+    const int lines = lines_left < S::kLines ? int(lines_left) : S::kLines;
+    const int bytes = bytes_left < kMost ? int(bytes_left) : kMost;
+    // Lines that may have less than 16 bytes of the operand before them: the first 16 bytes of
+    // those need care.
+    const int bare = element0 > 0                ? 0
+                     : !from.packed              ? S::kLines
+                     : line0 > 0                 ? 0
+                     : from.length * kSize >= 16 ? 1
+                                                 : 16;
+    // Unrolled in full, the addresses of all would be kept in registers.
+#pragma unroll 4
+    for (int i = 0; i < (kCopies + kThreads - 1) / kThreads; ++i) {
+      const int q = thread + i * kThreads;
       const int number = q / kCopiesPerLine, at = q % kCopiesPerLine * 16;
       const char* line = data + number * from.pitch;
-      const char* p = line - (uint32(reinterpret_cast<uint64>(line)) & 15) + at;
-      const uint32 to = stage + S::line_of(number) * S::kPitch + at;
-      const int64 left = number < lines ? line + length * kSize - p : 0;
-      const int count = left < 0 ? 0 : left < 16 ? int(left) : 16;
-      const char* begin = from.packed ? from.data : line - element0 * kSize;
-      if (count == 0 || p >= begin) {
-        // Without a byte to read, any address of the operand will do.
-        copy_async(to, count > 0 ? p : from.data, count);
-      } else {
-        // These 16 bytes begin before the operand does; what lies there is never looked at.
+      const int skip = skip_of(line), count = number < lines ? within_16(bytes + skip - at) : 0;
+      if ((kCopies % kThreads == 0 || q < kCopies) && (number >= bare || at > 0 || skip == 0)) {
+        copy_async(stage + S::line_of(number) * S::kPitch + at, line - skip + at, count);
+      }
+    }
+    if (bare == 0) return;
 #pragma unroll 1
-        for (int byte = int(begin - p); byte < count; byte += kSize) {
-          store_element<kSize>(to + byte, p + byte);
+    for (int number = thread; number < bare; number += kThreads) {
+      const char* line = data + number * from.pitch;
+      const int skip = skip_of(line), count = number < lines ? within_16(bytes + skip) : 0;
+      if (skip == 0) continue;
+      const uint32 to = stage + S::line_of(number) * S::kPitch;
+#pragma unroll 1
+      for (int byte = skip; byte < 16; byte += kSize) {
+        if (byte < count) {
+          store_element<kSize>(to + byte, line - skip + byte);
+        } else {
+          store_zero<kSize>(to + byte);
         }
-#pragma unroll 1
-        for (int byte = count; byte < 16; byte += kSize) store_zero<kSize>(to + byte);
       }
     }
   }
 
   // How far into the first 16 bytes of line `number` of a tile its elements begin.
   __device__ __forceinline__ uint32 skipped(int number) const {
-    const char* line = from.data + (kKMajor ? first + number : int64(number)) * from.pitch +
-                       (kKMajor ? 0 : first * kSize);
-    return uint32(reinterpret_cast<uint64>(line)) & 15;
+    return skip_of(from.data + (kKMajor ? first + number : int64(number)) * from.pitch +
+                   (kKMajor ? 0 : first * kSize));
   }
 
  private:
+  __device__ __forceinline__ static int skip_of(const char* line) {
+    return int(reinterpret_cast<uint64>(line)) & 15;
+  }
+  __device__ __forceinline__ static int within_16(int bytes) {
+    return bytes < 0 ? 0 : bytes < 16 ? bytes : 16;
+  }
   __device__ __forceinline__ static int valid(int line, int at, int64 lines, int64 length) {
     const int64 left = line < lines ? length - at : 0;
     return left < 0 ? 0 : left < kChunkElements ? int(left) : kChunkElements;
