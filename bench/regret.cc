@@ -157,7 +157,7 @@ Result<Regret> measure(const cli::Product& product, std::uint64_t seed) {
   auto& client = static_cast<CpuClient&>((*session)->client());
   auto operands = cli::make_operands(client, product, seed);
   if (!operands) return std::unexpected(operands.error());
-  const cli::ProductViews& views = operands->views;
+  const cli::ProductViews& views = operands->views();
   CallReport report;
   if (Status done = (*session)->matmul(views.lhs, views.rhs, views.out, {.report = &report});
       !done) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,18 +63,13 @@ Row refused(const Error& error) {
   return row;
 }
 
-// The shortest time that the device allows for this work now: peaks measured by a prober that
-// neither knows nor keeps anything.
-std::optional<double> roofline_s(Client& client, const Work& work) {
-  Prober prober(client, nullptr);
-  const auto compute = prober.compute(work.dtype, work.matrix_units);
-  const auto memory = prober.memory(ProbeKind::read, work.bytes);
-  const auto overhead = prober.launch_overhead();
-  if (!compute || !memory || !overhead) return std::nullopt;
-  const auto ideal_s = ideal_time_s({work.ops, work.bytes, *compute, *memory, *overhead});
-  if (!ideal_s) return std::nullopt;
-  return *ideal_s + *overhead;
-}
+// What the device can do for a product at the moment.
+struct Roofline {
+  double compute_s, memory_s, overhead_s;  // the shortest that each alone allows
+  double share_of(double median_s) const {
+    return (std::max(compute_s, memory_s) + overhead_s) / median_s;
+  }
+};
 
 // The mean of two looks, before and after what they are compared with.
 std::optional<double> mean(std::optional<double> before, std::optional<double> after) {
@@ -83,8 +79,16 @@ std::optional<double> mean(std::optional<double> before, std::optional<double> a
 
 class Bench {
  public:
-  Bench(Session& session, std::vector<Rival> rivals, bool prepacked)
-      : session_(session), rivals_(std::move(rivals)), prepacked_(prepacked) {}
+  Bench(Session& session, Stream stream, std::vector<Rival> rivals, bool prepacked)
+      : session_(session),
+        client_(session.client()),
+        stream_(stream),
+        rivals_(std::move(rivals)),
+        prepacked_(prepacked),
+        prober_(client_, nullptr) {}
+  ~Bench() { client_.destroy_stream(stream_); }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
 
   const std::vector<Rival>& rivals() const { return rivals_; }
 
@@ -93,6 +97,7 @@ class Bench {
     if (!views) return refused(views.error());
     MatmulOptions options;
     options.precision = product.precision;
+    options.stream = stream_;
     if (auto known = session_.matmul_decision(views->lhs, views->rhs, views->out, options);
         !known) {
       return refused(known.error());
@@ -102,13 +107,17 @@ class Bench {
       row.skipped = "nothing to compute";
       return row;
     }
-    auto operands = make_operands(session_.client(), product, seed);
+    const auto count = count_sets(product, *views, options);
+    if (!count) return refused(count.error());
+    auto operands = make_operands(client_, product, seed, *count);
     if (!operands) return refused(operands.error());
-    MatmulProblem problem;
-    if (Status made = make_matmul_problem(operands->views.lhs, operands->views.rhs,
-                                          operands->views.out, options, problem);
-        !made) {
-      return refused(made.error());
+    std::vector<GemmArgs> sets;
+    for (const ProductViews& set : operands->sets) {
+      MatmulProblem problem;
+      if (Status made = make_matmul_problem(set.lhs, set.rhs, set.out, options, problem); !made) {
+        return refused(made.error());
+      }
+      sets.push_back(problem.gemm);
     }
     packed_.reset();
     if (prepacked_) {
@@ -116,34 +125,68 @@ class Bench {
         row.skipped = "unsupported: a packed operand is one matrix, not a batch";
         return row;
       }
-      auto packed = session_.pack_rhs(operands->views.rhs);
+      auto packed = session_.pack_rhs(operands->views().rhs);
       if (!packed) return refused(packed.error());
       packed_ = *std::move(packed);
     }
 
     CallReport report;
     options.report = &report;
-    if (Status right = check(problem, operands->views, options, row); !right) {
+    if (Status right = check(sets, operands->views(), options, row); !right) {
       return refused(right.error());
     }
     row.winner = report.candidate;
     options.report = nullptr;
-    if (Status timed = time(problem, operands->views, options, row); !timed) {
+    if (Status timed = time(sets, operands->sets, options, row); !timed) {
       return refused(timed.error());
     }
     return row;
   }
 
  private:
+  // Launches on the processor run in the caller, with the operands as warm as repeated calls have
+  // them. Other devices have a clock and a queue of their own.
+  bool on_processor() const { return runtime_of(client_) == "cpu"; }
+
+  // On a device with a queue, launches in a row would find small operands in the cache, which no
+  // program does that uses its results: a product that memory bounds takes turns among sets.
+  Result<int> count_sets(const Product& product, const ProductViews& views,
+                         const MatmulOptions& options) {
+    if (on_processor() || prepacked_) return 1;
+    MatmulProblem problem;
+    if (Status made = make_matmul_problem(views.lhs, views.rhs, views.out, options, problem);
+        !made) {
+      return std::unexpected(made.error());
+    }
+    const int sets = sets_beyond_cache(client_, product);
+    const auto roofline = look(matmul_work(problem.gemm, client_.capabilities()), sets);
+    return roofline && roofline->memory_s > roofline->compute_s ? sets : 1;
+  }
+
+  // Peaks measured by a prober that keeps nothing beyond this command. Those of a processor change
+  // with whatever else it does, so they are measured each time.
+  std::optional<Roofline> look(const Work& work, int sets) {
+    if (on_processor()) prober_.reset();
+    const auto compute = prober_.compute(work.dtype, work.matrix_units);
+    const auto memory = prober_.memory(ProbeKind::read, work.bytes * sets);
+    const auto overhead = prober_.launch_overhead();
+    if (!compute || !memory || !overhead) return std::nullopt;
+    if (!ideal_time_s({work.ops, work.bytes, *compute, *memory, *overhead})) return std::nullopt;
+    return Roofline{work.ops / *compute, work.bytes / *memory, *overhead};
+  }
+
+  Status enqueue(const ProductViews& views, const MatmulOptions& options) {
+    return packed_ ? session_.matmul(views.lhs, *packed_, views.out, options)
+                   : session_.matmul(views.lhs, views.rhs, views.out, options);
+  }
+
   Status call(const ProductViews& views, const MatmulOptions& options) {
-    const Status done = packed_ ? session_.matmul(views.lhs, *packed_, views.out, options)
-                                : session_.matmul(views.lhs, views.rhs, views.out, options);
-    if (!done) return done;
-    return session_.client().synchronize(Stream{});
+    if (Status done = enqueue(views, options); !done) return done;
+    return client_.synchronize(stream_);
   }
 
   // Tunes when needed, then looks at the output of one call of the winner.
-  Status check(const MatmulProblem& problem, const ProductViews& views,
+  Status check(const std::vector<GemmArgs>& sets, const ProductViews& views,
                const MatmulOptions& options, Row& row) {
     // A search that ran out of its budget goes on at later calls: those are not the ones to time.
     constexpr int kMostSearches = 30;
@@ -151,22 +194,32 @@ class Bench {
       if (Status done = call(views, options); !done) return done;
       if (!options.report->tuned) break;
     }
-    if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
-    if (Status done = call(views, options); !done) return done;
-    const auto reference =
-        ProductCheck::make(problem.gemm, matrix_passes(session_.client(), Stream{}));
+    const auto reference = ProductCheck::make(sets.front(), matrix_passes(client_, stream_));
     if (!reference) return std::unexpected(reference.error());
-    const auto found = reference->check(problem.gemm);
+    const auto checked = [&](auto run) -> Result<Check> {
+      if (Status filled = fill_nan(client_, stream_, views.out); !filled) {
+        return std::unexpected(filled.error());
+      }
+      Status done = run();
+      if (done) done = client_.synchronize(stream_);
+      if (!done) return std::unexpected(done.error());
+      return reference->check(sets.front());
+    };
+    const auto found = checked([&] { return enqueue(views, options); });
     if (!found) return std::unexpected(found.error());
     row.correct = found->right();
     row.error = found->error;
     // A rival that is called wrongly would be fast for the wrong reason.
     for (const Rival& rival : rivals_) {
       RivalTime& time = row.rivals.emplace_back();
-      if (Status filled = fill_nan(session_.client(), views.out); !filled) return filled;
-      if (Status done = rival.run(problem.gemm); !done) {
-        time.reason = done.error().text;
-      } else if (const auto theirs = reference->check(problem.gemm); !theirs) {
+      if (rival.choose) {
+        if (Status chosen = rival.choose(sets, stream_); !chosen) {
+          time.reason = chosen.error().text;
+          continue;
+        }
+      }
+      const auto theirs = checked([&] { return rival.run(sets.front(), stream_); });
+      if (!theirs) {
         time.reason = theirs.error().text;
       } else if (!theirs->right()) {
         time.reason = fmt::format("wrong result: relative error {:.1e}", theirs->error);
@@ -175,31 +228,55 @@ class Bench {
     return {};
   }
 
-  Status time(const MatmulProblem& problem, const ProductViews& views, const MatmulOptions& options,
-              Row& row) {
+  // Contestant::time of what `run` enqueues or does for one of `count` sets.
+  std::function<Result<double>(int)> timer(std::function<Status(std::size_t set)> run,
+                                           std::size_t count) {
+    if (on_processor()) return by_host_clock([run = std::move(run)] { return run(0); });
+    return [this, run = std::move(run), count](int runs) -> Result<double> {
+      // Whole turns of all sets; at least two runs, since a device that replays what it was given
+      // may do so for several only.
+      const std::size_t turns = (static_cast<std::size_t>(std::max(runs, 2)) + count - 1) / count;
+      const std::size_t all = turns * count;
+      std::size_t next = 0;
+      const auto seconds = client_.profile(
+          stream_, [&] { return run(next++ % count); }, static_cast<int>(all));
+      if (!seconds) return seconds;
+      return *seconds / static_cast<double>(all);
+    };
+  }
+
+  Status time(const std::vector<GemmArgs>& sets, const std::vector<ProductViews>& views,
+              const MatmulOptions& options, Row& row) {
     std::vector<Contestant> contestants;
-    contestants.push_back({"rooftune", [&] { return call(views, options); }, {}, {}});
+    contestants.push_back(
+        {"rooftune",
+         timer([&](std::size_t set) { return enqueue(views[set], options); }, sets.size())});
     for (std::size_t i = 0; i < rivals_.size(); ++i) {
       Contestant contestant{
-          rivals_[i].name, [&, i] { return rivals_[i].run(problem.gemm); }, {}, {}};
+          rivals_[i].name,
+          timer([&, i](std::size_t set) { return rivals_[i].run(sets[set], stream_); },
+                sets.size())};
       if (!row.rivals[i].reason.empty()) {
         contestant.status = fail(ErrorKind::unsupported, row.rivals[i].reason);
       }
       contestants.push_back(std::move(contestant));
     }
-    Client& client = session_.client();
-    const Work work = matmul_work(problem.gemm, client.capabilities());
-    const auto before = roofline_s(client, work);
-    time_interleaved(contestants);
-    const auto after = roofline_s(client, work);
+    const Work work = matmul_work(sets.front(), client_.capabilities());
+    const int count = static_cast<int>(sets.size());
+    const auto before = look(work, count);
+    time_interleaved(contestants, on_processor() ? kProcessorPace : kDevicePace);
+    const auto after = look(work, count);
 
     const Contestant& ours = contestants.front();
     if (!ours.status) return ours.status;
     row.median_s = percentile(ours.samples_s, 0.5).value();
     row.min_s = percentile(ours.samples_s, 0).value();
-    row.ops_per_s = matmul_ops(problem.gemm) / row.median_s;
+    row.ops_per_s = matmul_ops(sets.front()) / row.median_s;
     row.bytes_per_s = work.bytes / row.median_s;
-    if (const auto bound_s = mean(before, after)) row.share = *bound_s / row.median_s;
+    const auto share = [&](const std::optional<Roofline>& roofline) {
+      return roofline ? std::optional(roofline->share_of(row.median_s)) : std::nullopt;
+    };
+    row.share = mean(share(before), share(after));
     for (std::size_t i = 0; i < rivals_.size(); ++i) {
       const Contestant& rival = contestants[i + 1];
       if (rival.status) {
@@ -212,9 +289,12 @@ class Bench {
   }
 
   Session& session_;
+  Client& client_;
+  const Stream stream_;
   std::vector<Rival> rivals_;
   const bool prepacked_;
   std::optional<PackedMatrix> packed_;  // the right operand of the product at hand
+  Prober prober_;
 };
 
 Json to_json(const Product& product, const Row& row, const std::vector<Rival>& rivals) {
@@ -280,20 +360,34 @@ Table table_for(const ProductList& list, const std::vector<Rival>& rivals) {
   return Table(std::move(columns));
 }
 
-// Those that are installed; the others get a note.
-std::vector<Rival> load_rivals(const std::vector<std::string>& names, const Settings& settings,
-                               int threads) {
+// Those that are installed; the others get a note. One for another kind of device is a mistake of
+// the user's, but that the fake device has the memory of the processor.
+Outcome<std::vector<Rival>> load_rivals(const std::vector<std::string>& names, Session& session) {
+  Client& client = session.client();
+  const bool on_fake = runtime_of(client) == "fake";
+  for (const std::string& name : names) {
+    const std::string_view runtime = runtime_of_rival(name);
+    if (runtime == runtime_of(client) || (on_fake && runtime == "cpu")) continue;
+    return stop(Exit::usage,
+                fmt::format("--vs {}: it works on {}, but the products run on {}", name,
+                            runtime == "cpu" ? "the processor" : "a CUDA device", client.name()));
+  }
+  if (on_fake && !names.empty()) {
+    note("the libraries of --vs run on the processor, the products on " + client.name());
+  }
   RivalOptions options;
-  options.threads = threads;
-  options.folders = split_folders(settings.vendor_path);
+  options.threads = client.capabilities().threads;
+  options.client = &client;
+  options.folders = split_folders(session.settings().vendor_path);
   options.set_variable = set_variable_for_library;
   options.avx512 = detect(read_cpuid()).level >= Isa::avx512;
   std::vector<Rival> rivals;
   for (const std::string& name : names) {
     auto rival = load_rival(name, options);
     if (rival) {
-      note(fmt::format("comparing with {}, {} threads, of {}", rival->version, threads,
-                       rival->file));
+      const std::string threads =
+          runtime_of_rival(name) == "cpu" ? fmt::format("{} threads, ", options.threads) : "";
+      note(fmt::format("comparing with {}, {}of {}", rival->version, threads, rival->file));
       for (const std::string& other : rival->passed_over) note("  not with: " + other);
       rivals.push_back(*std::move(rival));
     } else {
@@ -346,13 +440,11 @@ Outcome<Exit> run_bench(const CommonOptions& common, const ListOptions& options)
   auto opened = open_session(common, Disk::used);
   if (!opened) return std::unexpected(opened.error());
   Session& session = (*opened)->session();
-  if (!options.rivals.empty() && session.client().name() != "cpu") {
-    note("the libraries of --vs run on the processor, the products on " + session.client().name());
-  }
-  Bench bench(
-      session,
-      load_rivals(options.rivals, session.settings(), session.client().capabilities().threads),
-      options.prepacked);
+  auto rivals = load_rivals(options.rivals, session);
+  if (!rivals) return std::unexpected(rivals.error());
+  const auto stream = session.client().create_stream();
+  if (!stream) return stop(stream.error());
+  Bench bench(session, *stream, *std::move(rivals), options.prepacked);
   catch_interrupts();
 
   const Table table = table_for(*list, bench.rivals());

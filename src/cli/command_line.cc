@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 4> kLevelNames = {"minimal", "balanced", 
                                                          "full"};
 constexpr std::array<std::string_view, 9> kTypeNames = {"f32", "f64", "f16",    "bf16",  "i8",
                                                         "u8",  "i32", "f8e4m3", "f8e5m2"};
+constexpr std::array<std::string_view, 4> kPrecisionNames = {"highest", "split", "high", "medium"};
 constexpr std::int64_t kMostThreads = 1024;
 
 constexpr const char* kProductHelp =
@@ -164,9 +165,14 @@ class CommandLine {
     option("--trace", common_.trace, "writes what happened, as JSON for Chrome or Perfetto");
   }
 
-  void add_type(CLI::App* sub, std::string& type) {
-    sub->add_option("--type", type, "element type of all operands")
+  void add_types(CLI::App* sub, std::string& type, std::string& precision) {
+    sub->add_option("--type", type,
+                    "element type of the operands; the result has it too, but i32 for i8 and u8, "
+                    "bf16 for f8e4m3 and f8e5m2")
         ->check(one_of(kTypeNames))
+        ->capture_default_str();
+    sub->add_option("--precision", precision, "how f32 products may be computed")
+        ->check(one_of(kPrecisionNames))
         ->capture_default_str();
   }
 
@@ -187,7 +193,7 @@ class CommandLine {
                             "Example:\n  rooftune keys 512 768 1000T 8x64x64x4096",
                             [this] { return run_keys(common_, products_); });
     sub->add_option("product", products_.products, kProductHelp)->required();
-    add_type(sub, products_.type);
+    add_types(sub, products_.type, products_.precision);
   }
 
   void add_shapes() {
@@ -196,12 +202,15 @@ class CommandLine {
                 "Example:\n  rooftune shapes 1024 768 1000 2048",
                 [this] { return run_shapes(common_, products_); });
     sub->add_option("product", products_.products, kProductHelp)->required();
-    add_type(sub, products_.type);
+    add_types(sub, products_.type, products_.precision);
   }
 
   void add_list_options(CLI::App* sub) {
     sub->add_option("file", list_.file, kListHelp)->required();
     sub->add_flag("--keep-going", list_.keep_going, "runs the other lines when some are bad");
+    sub->add_option("--precision", list_.precision,
+                    "how f32 products may be computed, whatever the list says")
+        ->check(one_of(kPrecisionNames));
   }
 
   void add_tune() {
@@ -217,7 +226,15 @@ class CommandLine {
     CLI::App* sub = command(
         app_, "bench", "correctness, time, rate, share of the roofline, and other libraries",
         "Columns \"vs\": the time of that library divided by ours; above 1 ours is faster.\n"
-        "Example:\n  rooftune bench list.csv --vs openblas,blis,onednn",
+        "On the cpu a sample is some calls with the operands as warm as the last one left them. On "
+        "a "
+        "GPU it\nis many launches in a row on the device's clock; where memory bounds a product "
+        "they "
+        "take turns among\nsets of operands that together exceed twice its cache (at most 256 sets "
+        "and "
+        "a quarter of its memory).\n"
+        "Examples:\n  rooftune bench list.csv --vs openblas,blis,onednn\n"
+        "  rooftune bench list.csv --device cuda:0 --vs cublaslt",
         [this] { return run_bench(common_, list_); });
     add_list_options(sub);
     sub->add_flag("--prepacked", list_.prepacked,
@@ -234,7 +251,7 @@ class CommandLine {
                             [this] { return run_why(common_, why_); });
     sub->add_option("product", why_.product, kProductHelp)->required();
     sub->add_option("--op", why_.operation, "the operation")->capture_default_str();
-    add_type(sub, why_.type);
+    add_types(sub, why_.type, why_.precision);
   }
 
   void add_store() {

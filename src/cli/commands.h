@@ -33,7 +33,8 @@ struct ProbeOptions {
 // keys and shapes.
 struct ProductOptions {
   std::vector<std::string> products;
-  std::string type = "f32";
+  std::string type = "f32";           // of the operands
+  std::string precision = "highest";  // of f32 products
 };
 
 // tune and bench.
@@ -42,12 +43,15 @@ struct ListOptions {
   bool keep_going = false;
   std::vector<std::string> rivals;  // bench only
   bool prepacked = false;           // bench only
+  // --precision, instead of what the list says; for its f32 products.
+  std::optional<std::string> precision;
 };
 
 struct WhyOptions {
   std::string product;
   std::string operation = "matmul";
   std::string type = "f32";
+  std::string precision = "highest";
 };
 
 struct StoreOptions {

@@ -4,62 +4,62 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 
 namespace rooftune::cli {
 namespace {
 
-// OpenBLAS lets idle threads look for work for 2^26 clock cycles, the longest of all.
-constexpr auto kSettle = std::chrono::milliseconds(30);
-// Untimed: wakes threads and brings the operands back into the caches.
-constexpr double kWarmUp_s = 2e-3;
-// Far above the step of the clock and the cost of reading it, some 30 ns.
-constexpr double kShortestSample_s = 100e-6;
-
-// Seconds of `runs` runs together.
-Result<double> timed(Contestant& contestant, int runs) {
-  const double begin = steady_now_s();
-  for (int i = 0; i < runs; ++i) {
-    if (Status done = contestant.run(); !done) return std::unexpected(done.error());
-  }
-  return steady_now_s() - begin;
-}
-
-// The seconds of one run, from as many as fill the time of the warm-up.
-Result<double> warm_up(Contestant& contestant) {
+// The seconds of one run, from more and more of them until they fill the time of the warm-up: what
+// starts a few runs on a device may take longer than they do.
+Result<double> warm_up(Contestant& contestant, const Pace& pace) {
   const double begin = steady_now_s();
   double shortest = INFINITY;
+  int runs = 1;
   do {
-    const auto seconds = timed(contestant, 1);
+    const auto seconds = contestant.time(runs);
     if (!seconds) return seconds;
     shortest = std::min(shortest, *seconds);
-  } while (steady_now_s() - begin < kWarmUp_s);
+    runs = std::min(2 * runs, pace.most_runs);
+  } while (steady_now_s() - begin < pace.warm_up_s);
   return shortest;
 }
 
-Status turn(Contestant& contestant) {
-  std::this_thread::sleep_for(kSettle);
-  const auto once = warm_up(contestant);
+Status turn(Contestant& contestant, const Pace& pace) {
+  if (pace.settle_s > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(pace.settle_s));
+  }
+  const auto once = warm_up(contestant, pace);
   if (!once) return std::unexpected(once.error());
-  const double runs = std::ceil(kShortestSample_s / std::max(*once, 1e-9));
-  const int per_sample = static_cast<int>(std::clamp(runs, 1.0, 1e5));
+  const double runs = std::ceil(pace.shortest_sample_s / std::max(*once, 1e-9));
+  const int per_sample = static_cast<int>(std::clamp(runs, 1.0, double(pace.most_runs)));
   const double begin = steady_now_s();
   do {
-    const auto seconds = timed(contestant, per_sample);
+    const auto seconds = contestant.time(per_sample);
     if (!seconds) return std::unexpected(seconds.error());
     if (!(*seconds > 0)) return fail(ErrorKind::not_timed, "the clock stood still");
-    contestant.samples_s.push_back(*seconds / per_sample);
-  } while (steady_now_s() - begin < kSeconds / kRounds);
+    contestant.samples_s.push_back(*seconds);
+  } while (steady_now_s() - begin < pace.seconds / kRounds);
   return {};
 }
 
 }  // namespace
 
-void time_interleaved(std::vector<Contestant>& contestants) {
+std::function<Result<double>(int runs)> by_host_clock(std::function<Status()> run) {
+  return [run = std::move(run)](int runs) -> Result<double> {
+    const double begin = steady_now_s();
+    for (int i = 0; i < runs; ++i) {
+      if (Status done = run(); !done) return std::unexpected(done.error());
+    }
+    return (steady_now_s() - begin) / runs;
+  };
+}
+
+void time_interleaved(std::vector<Contestant>& contestants, const Pace& pace) {
   for (int round = 0; round < kRounds; ++round) {
     for (Contestant& contestant : contestants) {
-      if (contestant.status) contestant.status = turn(contestant);
+      if (contestant.status) contestant.status = turn(contestant, pace);
     }
   }
 }

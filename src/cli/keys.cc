@@ -28,14 +28,18 @@ struct Keyed {
   std::optional<MatmulKey> key;
 };
 
-Outcome<Keyed> key_of(const std::string& text, DType type, Level level, int threads) {
+Outcome<Keyed> key_of(const std::string& text, const ProductOptions& options, Level level,
+                      int threads) {
   auto product = parse_product(text);
   if (!product) return stop(product.error());
-  product->in = product->out = type;
+  set_types(*product, options.type, options.precision);
   const auto views = views_of(*product);
   if (!views) return stop(views.error());
+  MatmulOptions asked;
+  asked.precision = product->precision;
   MatmulProblem problem;
-  if (Status made = make_matmul_problem(views->lhs, views->rhs, views->out, {}, problem); !made) {
+  if (Status made = make_matmul_problem(views->lhs, views->rhs, views->out, asked, problem);
+      !made) {
     return stop(made.error());
   }
   Keyed keyed{*std::move(product), std::nullopt};
@@ -96,7 +100,7 @@ Outcome<Exit> run_keys(const CommonOptions& common, const ProductOptions& option
   const Session& session = (*opened)->session();
   std::vector<Keyed> all;
   for (const std::string& text : options.products) {
-    auto keyed = key_of(text, *parse_dtype(options.type), session.settings().autotune.level,
+    auto keyed = key_of(text, options, session.settings().autotune.level,
                         session.client().capabilities().threads);
     if (!keyed) return std::unexpected(keyed.error());
     all.push_back(*std::move(keyed));

@@ -29,6 +29,13 @@ Outcome<ProductList> open_list(const ListOptions& options) {
                             options.file, list->bad.front().text,
                             others == 0 ? "" : fmt::format(" (and {} more bad lines)", others)));
   }
+  if (options.precision) {
+    for (ListedProduct& listed : list->products) {
+      if (listed.product.in == DType::f32) {
+        listed.product.precision = *parse_precision(*options.precision);
+      }
+    }
+  }
   for (const BadLine& bad : list->bad) {
     note(fmt::format("{}: {}: left out", options.file, bad.text));
   }

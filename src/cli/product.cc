@@ -84,6 +84,25 @@ Result<Product> parse_product(std::string_view text) {
   return product;
 }
 
+DType result_type(DType in) {
+  switch (in) {
+    case DType::i8:
+    case DType::u8:
+      return DType::i32;
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+      return DType::bf16;
+    default:
+      return in;
+  }
+}
+
+void set_types(Product& product, std::string_view type, std::string_view precision) {
+  product.in = *parse_dtype(type);
+  product.out = result_type(product.in);
+  if (product.in == DType::f32) product.precision = *parse_precision(precision);
+}
+
 std::string product_text(const Product& product) {
   std::string text = product.lhs_transposed ? "t" : "";
   if (product.batch != 1) text += fmt::format("{}x", product.batch);

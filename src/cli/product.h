@@ -32,6 +32,13 @@ struct Product {
 // Errors: invalid_argument, with the position of the fault.
 Result<Product> parse_product(std::string_view text);
 
+// The type of the result where only one type is named: its own, i32 for bytes, bf16 for f8.
+DType result_type(DType in);
+
+// Types and precision as the options --type and --precision name them, which were checked; the
+// precision counts for f32 only, as everywhere else.
+void set_types(Product& product, std::string_view type, std::string_view precision);
+
 // The text that parse_product reads back: "1024x768x512T", "8x64x64x64"; never the short square
 // form, so that lists line up.
 std::string product_text(const Product& product);

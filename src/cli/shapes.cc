@@ -38,8 +38,10 @@ struct Measured {
 double at(const std::vector<double>& seconds, double p) { return percentile(seconds, p).value(); }
 
 // Seconds of one call up to the moment when its result is there.
-Result<double> timed_call(Session& session, const ProductViews& views, CallReport* report) {
+Result<double> timed_call(Session& session, const ProductViews& views, Precision precision,
+                          CallReport* report) {
   MatmulOptions options;
+  options.precision = precision;
   options.report = report;
   const double begin = steady_now_s();
   if (Status done = session.matmul(views.lhs, views.rhs, views.out, options); !done) {
@@ -61,7 +63,7 @@ Result<Measured> measure(Opened& opened, const Product& product, std::uint64_t s
   Counters counters;
   const std::uint64_t compiled_before = session.client().compilations();
   opened.observe(&counters);
-  const auto first = timed_call(session, operands->views, &measured.report);
+  const auto first = timed_call(session, operands->views(), product.precision, &measured.report);
   opened.observe(nullptr);
   if (!first) return std::unexpected(first.error());
   measured.first_s = *first;
@@ -69,7 +71,7 @@ Result<Measured> measure(Opened& opened, const Product& product, std::uint64_t s
   measured.launches_total = counters.total("launch");
   measured.compilations = session.client().compilations() - compiled_before;
   for (int i = 0; i < kLaterCalls; ++i) {
-    const auto next = timed_call(session, operands->views, nullptr);
+    const auto next = timed_call(session, operands->views(), product.precision, nullptr);
     if (!next) return std::unexpected(next.error());
     measured.next_s.push_back(*next);
   }
@@ -123,7 +125,7 @@ Outcome<Exit> run_shapes(const CommonOptions& common, const ProductOptions& opti
   for (const std::string& text : options.products) {
     auto product = parse_product(text);
     if (!product) return stop(product.error());
-    product->in = product->out = *parse_dtype(options.type);
+    set_types(*product, options.type, options.precision);
     if (auto views = views_of(*product); !views) return stop(views.error());
     width = std::max(width, text.size());
     products.push_back(*std::move(product));

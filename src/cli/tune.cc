@@ -78,7 +78,7 @@ Row tune(Session& session, const Product& product, std::uint64_t seed) {
   if (!operands) return refused(operands.error());
   CallReport report;
   options.report = &report;
-  const ProductViews& with_data = operands->views;
+  const ProductViews& with_data = operands->views();
   const double begin = steady_now_s();
   Status done = session.matmul(with_data.lhs, with_data.rhs, with_data.out, options);
   if (done) done = session.client().synchronize(Stream{});

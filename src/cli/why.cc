@@ -67,23 +67,27 @@ Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options) {
   }
   auto product = parse_product(options.product);
   if (!product) return stop(product.error());
-  product->in = product->out = *parse_dtype(options.type);
+  set_types(*product, options.type, options.precision);
   const auto views = views_of(*product);
   if (!views) return stop(views.error());
   auto opened = open_session(common, Disk::used);
   if (!opened) return std::unexpected(opened.error());
   Session& session = (*opened)->session();
-  const auto decision = session.matmul_decision(views->lhs, views->rhs, views->out);
+  MatmulOptions asked;
+  asked.precision = product->precision;
+  const auto decision = session.matmul_decision(views->lhs, views->rhs, views->out, asked);
   if (!decision) return stop(decision.error());
   // A decision whose candidates have all changed since says nothing about those of today.
   if (!*decision || (*decision)->ranking.empty()) {
     return stop(
         Exit::failed,
-        fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}` "
+        fmt::format("nothing is decided yet{} for {} {} on {} in {}; `rooftune shapes {}{}{}` "
                     "with the same options makes a decision, where a database can keep it",
                     *decision ? " by these versions of the kernels" : "", product->text,
                     options.type, session.client().name(), session.environment_text(),
-                    options.type == "f32" ? "" : "--type " + options.type + " ", product->text));
+                    options.type == "f32" ? "" : "--type " + options.type + " ",
+                    options.precision == "highest" ? "" : "--precision " + options.precision + " ",
+                    product->text));
   }
   common.json ? print_line(to_json(**decision)) : print_decision(**decision, *product);
   return Exit::done;

@@ -130,11 +130,19 @@ class Search {
                                                 " bytes, more than autotune.memory_bytes = " +
                                                 std::to_string(settings_.memory_bytes));
     }
-    find_limit();
-    start_s_ = client_.now_s();
     bool served = false;
     for (std::size_t r = 0; r < plan.size() && !served; ++r) {
-      served = run_round(plan[r]);
+      const std::vector<std::size_t> members = members_of(plan[r]);
+      // The first round is built while the device is probed.
+      Preparation preparation(
+          members, [this](std::size_t i) { return problem_.prepare(i); },
+          client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0);
+      preparation_ = &preparation;
+      if (r == 0) {
+        find_limit();
+        start_s_ = client_.now_s();
+      }
+      served = run_round(members);
       if (trial_error_) return std::unexpected(*trial_error_);
       if (!served && decision_.partial) break;
     }
@@ -210,8 +218,8 @@ class Search {
     return decision_.cost.launches > 0 && client_.now_s() - start_s_ >= settings_.budget_s;
   }
 
-  // Measures the members of a round; true when at least one has a valid time.
-  bool run_round(const std::vector<std::size_t>& round) {
+  // Those of a round that can run this problem and have not failed before.
+  std::vector<std::size_t> members_of(const std::vector<std::size_t>& round) {
     std::vector<std::size_t> members;
     for (const std::size_t i : round) {
       if (const char* reason = problem_.illegal_because(i)) {
@@ -223,13 +231,14 @@ class Search {
       }
       if (!disqualified(evidence(i).verdict)) members.push_back(i);
     }
+    return members;
+  }
+
+  // Measures the members of a round; true when at least one has a valid time.
+  bool run_round(const std::vector<std::size_t>& members) {
     std::vector<std::vector<double>> prior;
     for (const std::size_t i : members) prior.push_back(evidence(i).samples);
     Schedule schedule(settings_, limit_s_, std::move(prior));
-    Preparation preparation(
-        members, [this](std::size_t i) { return problem_.prepare(i); },
-        client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0);
-    preparation_ = &preparation;
 
     while (const auto member = trial_error_ ? std::nullopt : schedule.next()) {
       if (out_of_budget()) {
@@ -328,9 +337,15 @@ class Search {
     Visit& visit = visits_[i];
     visit.launched = true;
     {
-      const Charge charge(decision_.cost.compile_s);
-      auto [built, seconds] = preparation_->wait(i);
+      double waited_s = 0;
+      auto [built, seconds] = [&] {
+        const Charge charge(waited_s);
+        return preparation_->wait(i);
+      }();
+      decision_.cost.compile_s += waited_s;
       evidence(i).compile_s = seconds;
+      // The budget is for measuring: kernels are compiled once, not for every key.
+      if (client_.capabilities().compiles_at_run_time) start_s_ += waited_s;
       if (!built) {
         disqualify(i, Verdict::build_failed, built.error().text);
         return std::nullopt;

@@ -127,10 +127,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Asked{{"keys", "8", "--level", "ful"}, 2, "did you mean \"full\""},
                     Asked{{"keys", "8", "--type", "f23"}, 2, "did you mean \"f32\""},
                     Asked{{"keys", "8", "--device", "cpux"}, 2, "did you mean \"cpu\""},
-                    Asked{{"keys", "8", "--device", "cuda:0"}, 1, "not available"},
+                    Asked{{"keys", "8", "--device", "cuda:99"}, 1, "not available"},
+                    Asked{{"shapes", "8", "--device", "cuda:99"}, 1, "cuda:99"},
+                    Asked{{"probe", "--device", "cuda:99"}, 1, "not available"},
+                    Asked{{"why", "8", "--device", "cuda:99"}, 1, "not available"},
                     Asked{{"keys", "8", "--env", ".."}, 2, ".."},
                     Asked{{"keys", "8", "--settings", "nosuch.toml"}, 2, "nosuch.toml"},
-                    Asked{{"keys", "8", "--type", "f8e4m3"}, 1, "f8e4m3"},
+                    Asked{{"keys", "8", "--type", "i32"}, 1, "i32"},
+                    Asked{{"keys", "8", "--type", "f8e4m3"}, 0, ""},
+                    Asked{{"keys", "8", "--precision", "hi"}, 2, "highest"},
                     Asked{{"tune", "nosuch.csv"}, 2, "nosuch.csv"},
                     Asked{{"bench", "nosuch.csv", "--vs", "blsi"}, 2, "did you mean \"blis\""},
                     Asked{{"why", "64", "--op", "matmull"}, 2, "did you mean \"matmul\""},
@@ -352,6 +357,31 @@ TEST_F(CommandLine, BenchPacksRightOperandsWhenAsked) {
   EXPECT_THAT(json[0]["winner"].get<std::string>(), HasSubstr("prepacked"));
   EXPECT_EQ(json[0]["correct"], true);
   EXPECT_THAT(json[1]["skipped"].get<std::string>(), HasSubstr("batch"));
+}
+
+TEST_F(CommandLine, RivalsOfAnotherKindOfDeviceAreRefused) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,16,16,f32,f32,NN,highest,a\n");
+  for (const char* device : {"cpu", "fake"}) {
+    const Ended ended =
+        program_.run({"bench", "list.csv", "--device", device, "--vs", "openblas,cublaslt"});
+    EXPECT_EQ(ended.exit, 2) << device;
+    EXPECT_THAT(ended.err, HasSubstr("cublaslt: it works on a CUDA device"));
+    EXPECT_EQ(ended.out, "");
+  }
+}
+
+TEST_F(CommandLine, BenchTakesAnotherPrecisionThanTheListFor32Bits) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,16,16,f32,f32,NN,highest,a\n" +
+                                 "2,1,16,16,16,f64,f64,NN,highest,b\n");
+  const auto json = json_of(
+      program_.run({"bench", "--json", "--device", "fake", "list.csv", "--precision", "medium"}));
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["precision"], "medium");
+  EXPECT_EQ(json[1]["precision"], "highest");
+  for (const Json& line : json) {
+    EXPECT_EQ(line["correct"], true);
+    EXPECT_GT(line["median_s"], 0.0);
+  }
 }
 
 TEST_F(CommandLine, BenchHasTheFieldsThatProgramsRead) {

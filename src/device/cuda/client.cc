@@ -341,13 +341,13 @@ class Cuda final : public CudaClient {
   Status do_launch(Stream stream, const Launch& launch) override {
     const Context::Scope scope(*context_);
     const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-    std::size_t size = launch.args_bytes;
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(launch.args),
-                     CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-    const CUresult done =
-        driver_.launch(kernel.function, launch.groups.x, launch.groups.y, launch.groups.z,
-                       launch.group_size.x, launch.group_size.y, launch.group_size.z,
-                       launch.shared_bytes, native(stream), nullptr, size > 0 ? extra : nullptr);
+    // Not through the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER: a structure that is aligned to 64
+    // bytes (it has a tensor map) does not lie at the beginning of that.
+    void* parameters[] = {const_cast<void*>(launch.args)};
+    const CUresult done = driver_.launch(kernel.function, launch.groups.x, launch.groups.y,
+                                         launch.groups.z, launch.group_size.x, launch.group_size.y,
+                                         launch.group_size.z, launch.shared_bytes, native(stream),
+                                         launch.args_bytes > 0 ? parameters : nullptr, nullptr);
     if (done == CUDA_SUCCESS) [[likely]]
       return {};
     return fail(ErrorKind::launch_failed,
@@ -545,6 +545,7 @@ Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int r
 }
 
 Status Cuda::encode(const TensorMapShape& shape, TensorMap& map) const {
+  const Context::Scope scope(*context_);
   const auto type = [&] {
     switch (shape.dtype) {
       case DType::f64:

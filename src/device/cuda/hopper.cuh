@@ -39,11 +39,12 @@ ROOFTUNE_DEVICE void barrier_init_fence() {
 ROOFTUNE_DEVICE void barrier_arrive(uint32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// At the same barrier of another block of the cluster.
+// At the same barrier of another block of the cluster. It orders nothing but this block's reads of
+// what copies brought: a release to the whole cluster would wait for all memory operations.
 ROOFTUNE_DEVICE void barrier_arrive_remote(uint32 barrier, uint32 block) {
   asm volatile(
       "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier),
       "r"(block)
       : "memory");
 }
@@ -65,19 +66,6 @@ ROOFTUNE_DEVICE void barrier_wait(uint32 barrier, uint32 parity) {
   while (!barrier_try(barrier, parity)) {
   }
 }
-// Waits for arrivals of other blocks of the cluster.
-ROOFTUNE_DEVICE void barrier_wait_cluster(uint32 barrier, uint32 parity) {
-  uint32 done;
-  do {
-    asm volatile(
-        "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, p;\n}"
-        : "=r"(done)
-        : "r"(barrier), "r"(parity)
-        : "memory");
-  } while (!done);
-}
-
 // --- Named barriers, 1 to 15 (0 is __syncthreads): `threads` of them sync or arrive.
 ROOFTUNE_DEVICE void named_sync(uint32 id, uint32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -237,6 +225,34 @@ ROOFTUNE_DEVICE void tma_store_commit() {
 template <int pending>
 ROOFTUNE_DEVICE void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+// --- 8 x 8 matrices of 16-bit elements from a warp's registers to shared memory: lane 8 i + r
+// gives the address of row r of matrix i; turned, of its column r.
+template <bool turned>
+ROOFTUNE_DEVICE void store_matrices(uint32 address, uint32 m0, uint32 m1) {
+  if (turned) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
+                 "r"(m0), "r"(m1)
+                 : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0),
+                 "r"(m1)
+                 : "memory");
+  }
+}
+template <bool turned>
+ROOFTUNE_DEVICE void store_matrices(uint32 address, uint32 m0, uint32 m1, uint32 m2, uint32 m3) {
+  if (turned) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+        "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+        : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(m0), "r"(m1), "r"(m2), "r"(m3)
+                 : "memory");
+  }
 }
 
 // --- wgmma.

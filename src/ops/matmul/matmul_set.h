@@ -22,7 +22,8 @@ void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 void add_fake_candidates(TunableSet<MatmulKey, GemmArgs>& set);
 
 // Other libraries (ops/matmul/rivals.h) that are installed, as the group `vendor`, where the
-// settings ask for them and the device is the cpu. Adds to what describe_matmul has filled.
+// settings ask for them, each on the kind of device that it works on. Adds to what describe_matmul
+// has filled.
 void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings& settings);
 
 }  // namespace rooftune

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "fmt/format.h"
 #include "ops/matmul/rivals/cblas.h"
+#include "ops/matmul/rivals/cublaslt.h"
+#include "ops/matmul/rivals/cublaslt_api.h"
 #include "ops/matmul/rivals/library.h"
 #include "ops/matmul/rivals/onednn.h"
 #include "ops/matmul/rivals/onednn_api.h"
@@ -30,12 +32,13 @@ struct Found {
   Library library;
   Version number;
   std::string version;   // with the name
-  CblasDialect dialect;  // not of oneDNN
+  CblasDialect dialect;  // of those that have the interface of BLAS
 };
 
 // What is known of each rival.
 struct Known {
   std::string_view name;
+  std::string_view runtime;  // of the devices that it works on
   std::string_view how_to_get;
   FileNames files;
   Result<Found> (*identify)(Library library);
@@ -193,12 +196,28 @@ Status start_mkl(Rival& rival, const Found& found, const RivalOptions& options) 
   return rivals::add_cblas_products(rival, library, found.dialect);
 }
 
+// --- cuBLASLt --------------------------------------------------------------------------------
+
+Result<Found> identify_cublaslt(Library library) {
+  const auto api = rivals::LtApi::find_in(library);
+  if (!api) return std::unexpected(api.error());
+  const int all = static_cast<int>(api->version());  // 130100
+  const Version number{{all / 10000, all / 100 % 100, all % 100}};
+  return Found{
+      std::move(library), number, fmt::format("cuBLASLt {}", fmt::join(number.numbers, ".")), {}};
+}
+
+Status start_cublaslt(Rival& rival, const Found& found, const RivalOptions& options) {
+  return rivals::add_cublaslt_products(rival, found.library, options.client);
+}
+
 // --- All of them -----------------------------------------------------------------------------
 
-const std::array<Known, 4>& known_rivals() {
-  static const std::array<Known, 4> all = {{
+const std::array<Known, 5>& known_rivals() {
+  static const std::array<Known, 5> all = {{
       // The plain name may be the build without threads; Debian keeps each in a folder of its own.
       {"openblas",
+       "cpu",
        "on Debian: apt-get install libopenblas0-pthread; of PyPI: scipy-openblas64",
        {{"libopenblas", "libscipy_openblas"},
         {"/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
@@ -207,6 +226,7 @@ const std::array<Known, 4>& known_rivals() {
        identify_openblas,
        start_openblas},
       {"blis",
+       "cpu",
        "on Debian: apt-get install libblis4-pthread",
        {{"libblis.so", "libblis-mt.so"},
         {"/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4",
@@ -215,6 +235,7 @@ const std::array<Known, 4>& known_rivals() {
        identify_blis,
        start_blis},
       {"onednn",
+       "cpu",
        "on Debian: apt-get install libdnnl2; of PyPI: onednn-cpu-gomp",
        {{"libdnnl.so"},
         {"/usr/local/lib/libdnnl.so.3", "/opt/intel/oneapi/dnnl/latest/lib/libdnnl.so.3",
@@ -222,6 +243,7 @@ const std::array<Known, 4>& known_rivals() {
        identify_onednn,
        start_onednn},
       {"mkl",
+       "cpu",
        "of PyPI: mkl and intel-openmp; on Debian: libmkl-rt (non-free)",
        {{"libmkl_rt.so"},
         {"/usr/local/lib/libmkl_rt.so.3", "/usr/local/lib/libmkl_rt.so.2",
@@ -230,6 +252,14 @@ const std::array<Known, 4>& known_rivals() {
          "libmkl_rt.so"}},
        identify_mkl,
        start_mkl},
+      {"cublaslt",
+       "cuda",
+       "a part of the CUDA toolkit; of PyPI: nvidia-cublas",
+       {{"libcublasLt.so"},
+        {"/usr/local/cuda/lib64/libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.12",
+         "libcublasLt.so.13", "libcublasLt.so.12"}},
+       identify_cublaslt,
+       start_cublaslt},
   }};
   return all;
 }
@@ -311,13 +341,27 @@ std::vector<Found> find_all(const Known& known, const RivalOptions& options,
 }  // namespace
 
 std::span<const std::string_view> rival_names() {
-  static const std::array<std::string_view, 4> names = [] {
-    std::array<std::string_view, 4> all;
+  static const std::array<std::string_view, 5> names = [] {
+    std::array<std::string_view, 5> all;
     std::transform(known_rivals().begin(), known_rivals().end(), all.begin(),
                    [](const Known& known) { return known.name; });
     return all;
   }();
   return names;
+}
+
+std::string_view runtime_of_rival(std::string_view name) {
+  for (const Known& known : known_rivals()) {
+    if (known.name == name) return known.runtime;
+  }
+  return {};
+}
+
+std::string_view runtime_of(const Client& client) {
+  const auto& parts = client.fingerprint().parts();
+  const auto runtime = parts.find("runtime");
+  if (runtime == parts.end()) return {};
+  return std::string_view(runtime->second).substr(0, runtime->second.find(' '));
 }
 
 Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
@@ -340,7 +384,7 @@ Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
           fmt::format("{} of {} is not newer", found.version, found.library.file()));
       continue;
     }
-    Rival rival{std::string(name), found.version, found.library.file(), {}, {}, {}};
+    Rival rival{std::string(name), found.version, found.library.file(), {}, {}, {}, {}};
     if (Status started = known->start(rival, found, options); started) {
       taken = std::move(rival);
     } else {

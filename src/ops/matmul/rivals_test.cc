@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/fake/fake_client.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -230,7 +231,7 @@ class EveryRival : public testing::TestWithParam<std::string_view> {
         form.rhs_transposed ? 'T' : 'N', form.out_transposed ? 'T' : 'N', form.padding));
     const Problem problem(types, form);
     const char* why = rival_.unsupported(problem.args());
-    const Status done = rival_.run(problem.args());
+    const Status done = rival_.run(problem.args(), Stream{});
     if (why != nullptr) {
       EXPECT_FALSE(done);
       if (!done) {
@@ -299,7 +300,7 @@ TEST_P(EveryRival, RefusesStrangeStrides) {
   GemmArgs args = problem.args();
   args.b_col = 0;
   EXPECT_NE(rival_.unsupported(args), nullptr);
-  const Status done = rival_.run(args);
+  const Status done = rival_.run(args, Stream{});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::unsupported);
 }
@@ -307,7 +308,7 @@ TEST_P(EveryRival, RefusesStrangeStrides) {
 TEST_P(EveryRival, RefusesTypesThatNoneHas) {
   const Problem problem({DType::f32, DType::f32, DType::f64}, {4, 4, 4, {}});
   EXPECT_NE(rival_.unsupported(problem.args()), nullptr);
-  EXPECT_FALSE(rival_.run(problem.args()));
+  EXPECT_FALSE(rival_.run(problem.args(), Stream{}));
 }
 
 TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
@@ -316,7 +317,7 @@ TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
     threads.emplace_back([&, id] {
       for (int round = 0; round < 20; ++round) {
         const Problem problem({DType::f32, DType::f32, DType::f32}, {20 + id % 2, 30, 40, {}});
-        const Status done = rival_.run(problem.args());
+        const Status done = rival_.run(problem.args(), Stream{});
         EXPECT_TRUE(done);
         problem.expect_right();
       }
@@ -325,8 +326,16 @@ TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryRival,
-                         testing::ValuesIn(rival_names().begin(), rival_names().end()),
+// Those that read the host's memory.
+std::vector<std::string_view> rivals_of_the_processor() {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : rival_names()) {
+    if (runtime_of_rival(name) == "cpu") names.push_back(name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryRival, testing::ValuesIn(rivals_of_the_processor()),
                          [](const auto& rival) { return std::string(rival.param); });
 
 TEST(Rivals, UnknownNameIsCorrected) {
@@ -334,6 +343,31 @@ TEST(Rivals, UnknownNameIsCorrected) {
   ASSERT_FALSE(rival);
   EXPECT_EQ(rival.error().kind, ErrorKind::invalid_argument);
   EXPECT_THAT(rival.error().text, HasSubstr("did you mean \"openblas\""));
+}
+
+TEST(Rivals, EachKnowsWhereItWorks) {
+  EXPECT_EQ(runtime_of_rival("mkl"), "cpu");
+  EXPECT_EQ(runtime_of_rival("cublaslt"), "cuda");
+  EXPECT_EQ(runtime_of_rival("nosuch"), "");
+  EXPECT_EQ(runtime_of(FakeClient()), "fake");
+}
+
+TEST(Rivals, CublasltSaysWhatItLacks) {
+  const auto without_device = load_rival("cublaslt", options());
+  ASSERT_FALSE(without_device);
+  if (without_device.error().kind == ErrorKind::not_found) {
+    GTEST_SKIP() << without_device.error().text;
+  }
+  EXPECT_EQ(without_device.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(without_device.error().text, HasSubstr("works on a CUDA device only"));
+
+  FakeClient fake;
+  RivalOptions with_other_device = options();
+  with_other_device.client = &fake;
+  const auto on_fake = load_rival("cublaslt", with_other_device);
+  ASSERT_FALSE(on_fake);
+  EXPECT_EQ(on_fake.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(on_fake.error().text, HasSubstr("CUDA driver"));
 }
 
 TEST(Rivals, VariablesAreTakenBack) {

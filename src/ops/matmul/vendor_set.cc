@@ -9,22 +9,21 @@
 namespace rooftune {
 
 void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings& settings) {
-  const auto& parts = set.client().fingerprint().parts();
-  const auto runtime = parts.find("runtime");
-  if (!settings.vendor || runtime == parts.end() || runtime->second != "cpu") return;
+  if (!settings.vendor) return;
   RivalOptions options;
   options.threads = set.client().capabilities().threads;
+  options.client = &set.client();
   options.folders = split_folders(settings.vendor_path);
   constexpr int kBesideTheBestOfOurs = 3;
   set.group("vendor", [](const MatmulKey&) { return kBesideTheBestOfOurs; });
   for (const std::string_view name : rival_names()) {
+    if (runtime_of_rival(name) != runtime_of(set.client())) continue;
     auto loaded = load_rival(name, options);
     if (!loaded) continue;  // not installed: nothing to choose from
     const auto rival = std::make_shared<const Rival>(*std::move(loaded));
-    // They compute before they return, as everything on the cpu does: there is no stream to wait
-    // for.
+    // Never rival->choose: that measures, and a candidate may not know whether it runs in a search.
     set.add("vendor_" + rival->name,
-            [rival](const GemmArgs& args, Stream) { return rival->run(args); })
+            [rival](const GemmArgs& args, Stream stream) { return rival->run(args, stream); })
         .version(rival->version)
         .illegal_because([rival](const GemmArgs& args) {
           return args.packed != nullptr ? "rhs is packed" : rival->unsupported(args);

@@ -121,7 +121,7 @@ TEST(SumOnTheCpu, EveryCandidateOfThisMachineIsThereWithAVersionOfItsOwn) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     EXPECT_FALSE(set.version(i).empty()) << set.name(i);
     sources.insert(set.version(i));
-    EXPECT_TRUE(set.prepare(i));
+    EXPECT_TRUE(set.prepare(i, SumArgs()));
   }
   EXPECT_GE(sources.size(), 7u);  // one a file
 }

@@ -43,6 +43,14 @@ std::string parameters_of(const CudaKernelPlan& plan) {
 CudaCandidates all_cuda_candidates() {
   CudaCandidates rows;
   add_naive(rows);
+  add_unit(rows);
+  add_gemv(rows);
+  add_accelerated(rows);
+  add_dmma(rows);
+  add_tiny(rows);
+  add_stream(rows);
+  add_wgmma(rows);
+  add_repacked(rows);
   return rows;
 }
 

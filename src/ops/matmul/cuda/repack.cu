@@ -19,15 +19,19 @@ __device__ __forceinline__ uint32 divide(uint32 n, FastDivision by) {
   return uint32((uint64(n) * by.factor) >> by.shift);
 }
 
-__device__ __forceinline__ int64 batch_offset(const RepackOperand& x, uint32 batch) {
-  if (x.batch_rank <= 1) return batch * x.batch_strides[0];
+// Out of line: rare, and long.
+__device__ __noinline__ int64 offset_over_axes(const RepackOperand& x, uint32 batch) {
   int64 offset = 0;
+#pragma unroll 1
   for (int axis = x.batch_rank - 1; axis >= 0; --axis) {
     const uint32 outer = batch / x.batch_extents[axis];
     offset += (batch - outer * x.batch_extents[axis]) * x.batch_strides[axis];
     batch = outer;
   }
   return offset;
+}
+__device__ __forceinline__ int64 batch_offset(const RepackOperand& x, uint32 batch) {
+  return x.batch_rank <= 1 ? batch * x.batch_strides[0] : offset_over_axes(x, batch);
 }
 
 // Rounds to bf16. What is finite stays finite.

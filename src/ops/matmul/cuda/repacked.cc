@@ -1,5 +1,5 @@
-// Candidates that bring operands into a form that bulk tensor copies take, in scratch memory, and
-// then run another candidate on them.
+#include "ops/matmul/cuda/repacked.h"
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -44,7 +44,8 @@ Repacking repacking(const GemmArgs& args, const OperandView& x, bool narrow) {
   Repacking how;
   if (!narrow && is_bulk_operand(args, x)) return how;
   const std::int64_t bytes = narrow ? 2 : size_of(x.dtype);
-  how.keeps_mn = x.major == Major::mn && bytes == 2;
+  // Shorter lines than a sector of 32 bytes would be padded to many times their length.
+  how.keeps_mn = x.major == Major::mn && bytes == 2 && x.lines >= 16;
   how.form = how.keeps_mn || x.major == Major::k ? Form::copied : Form::transposed;
   how.lines = how.keeps_mn ? x.items : x.lines;
   how.items = how.keeps_mn ? x.lines : x.items;
@@ -196,7 +197,6 @@ RepackOperand launch_of(const GemmArgs& args, const OperandView& x, const Repack
 
 class RepackedCandidate final : public CudaCandidate {
  public:
-  // `narrows`: under the policy `medium`, f32 is rounded to bf16 on the way.
   RepackedCandidate(std::unique_ptr<CudaCandidate> inner, bool narrows)
       : CudaCandidate("repacked_" + inner->name(), inner->needs()),
         inner_(std::move(inner)),
@@ -283,7 +283,7 @@ class RepackedCandidate final : public CudaCandidate {
   const bool narrows_;
 };
 
-// --- Products that lead to every specialisation.
+// --- Products that lead to every repack kernel.
 struct ExampleTypes {
   TypeFamily family;
   DType a, b, c;
@@ -354,16 +354,13 @@ std::vector<CudaVariant> RepackedCandidate::variants() const {
       args.beta = pick(2);
       args.m = pick(2) == 0 ? 16 : 256;
       if (illegal_because(args, machine) != nullptr) continue;
-      // A kernel is worth compiling once: a variant counts when either of its parts is new.
+      // The kernels of the inner candidate are among its own variants: here those count that have
+      // another kernel before them.
       const CudaVariant one = variant(args);
-      const auto same = [one](CudaVariant other, int shift, CudaVariant mask) {
-        return ((one ^ other) >> shift & mask) == 0;
-      };
-      const bool own_known = std::ranges::any_of(
-          found, [&](CudaVariant other) { return same(other, 0, (1u << kOwnBits) - 1); });
-      const bool inner_known = std::ranges::any_of(
-          found, [&](CudaVariant other) { return same(other, kOwnBits, ~CudaVariant{0}); });
-      if (!own_known || !inner_known) found.push_back(one);
+      const bool known = std::ranges::any_of(found, [one](CudaVariant other) {
+        return ((one ^ other) & ((1u << kOwnBits) - 1)) == 0;
+      });
+      if (!known) found.push_back(one);
     }
   }
   return found;
@@ -371,18 +368,17 @@ std::vector<CudaVariant> RepackedCandidate::variants() const {
 
 }  // namespace
 
+std::unique_ptr<CudaCandidate> make_repacked(std::unique_ptr<CudaCandidate> inner, bool narrows) {
+  return std::make_unique<RepackedCandidate>(std::move(inner), narrows);
+}
+
 void add_repacked(CudaCandidates& rows) {
   add_wgmma_split(rows);
-  CudaCandidates split;
+  CudaCandidates split, wgmma;
   add_wgmma_split(split);
-  for (auto& inner : split) {
-    rows.push_back(std::make_unique<RepackedCandidate>(std::move(inner), false));
-  }
-  CudaCandidates wgmma;
   add_wgmma(wgmma);
-  for (auto& inner : wgmma) {
-    rows.push_back(std::make_unique<RepackedCandidate>(std::move(inner), true));
-  }
+  for (auto& inner : split) rows.push_back(make_repacked(std::move(inner), false));
+  for (auto& inner : wgmma) rows.push_back(make_repacked(std::move(inner), true));
 }
 
 }  // namespace rooftune

@@ -28,7 +28,13 @@ __device__ __forceinline__ void store(T* to, T value) {
 #if BYTEWISE
 #pragma unroll
   for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(to)[i] = reinterpret_cast<const uint8*>(&value)[i];
+    uint32 byte = reinterpret_cast<uint8*>(&value)[i];
+    if constexpr (sizeof(T) == 2) {
+      // The assembler of CUDA 13.0 takes the store of the lower byte of an f16 for a conversion of
+      // its value to an integer; it does not see through a permutation.
+      byte = __byte_perm(*reinterpret_cast<const uint16*>(&value), 0, 0x4440 + i);
+    }
+    reinterpret_cast<uint8*>(to)[i] = uint8(byte);
   }
 #else
   *to = value;

@@ -5,12 +5,15 @@
 //   VECTORS         vectors that a tile has room for
 //   COLUMNS         0: w is contiguous along k; 1: along its rows
 //   W_VECTOR        1: w may be loaded 16 bytes at a time
-//   X_MODE          0: x by elements; 1: contiguous along k, 16-byte loads; 2: along the vectors
+//   X_VECTOR        1: x is contiguous along k and may be loaded 16 bytes at a time
 //   ROW_GROUPS      tiles of 16 rows that a warp has where COLUMNS is 0
+//   UNROLL          chunks of k that a warp loads at once; it has twice as many under way
 //   SPLIT           blocks of a cluster that divide k; 1: no cluster
+//   THREADS, BLOCKS of a block at most, and blocks that a multiprocessor must have room for
 #ifndef ROOFTUNE_STREAM_CUH_
 #define ROOFTUNE_STREAM_CUH_
 
+#include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/stream_args.h"
 #include "device/cuda/types.cuh"
 
@@ -64,8 +67,7 @@ struct bits_of<8> {
   using type = uint64;
 };
 
-// `kCount` elements, `step` apart, side by side in words; from element `limit` on they are 0 and
-// not read.
+// `kCount` elements, `step` apart, as words; from element `limit` on they are 0 and not read.
 template <bool kGuard, int kCount, class T>
 __device__ __forceinline__ void gather(uint32* to, const T* from, int64 step, int64 limit) {
   using Bits = typename bits_of<int(sizeof(T))>::type;
@@ -100,15 +102,13 @@ __device__ __forceinline__ void gather_row(uint32* to, const T* from, int64 firs
 }
 
 // --- Where a warp works. Four lanes lie along k, eight along the rows.
+constexpr int kTileRows = COLUMNS ? 8 * kElements : 16 * ROW_GROUPS;
+
 struct Place {
   int lane_r, lane_k;  // 0..7, 0..3
-  int64 row;           // first of the warp's tile
-  int64 turn, turns;   // of the warp among all that divide k
-  const WElement* w;   // of the batch
-  const XElement* x;
+  int row_warp;        // which of the block's tiles of rows
+  int turn, turns;     // of the warp among all that divide k
 };
-
-constexpr int kTileRows = COLUMNS ? 8 * kElements : 16 * ROW_GROUPS;
 
 __device__ __forceinline__ uint32 cluster_rank() {
 #if SPLIT > 1
@@ -120,30 +120,100 @@ __device__ __forceinline__ uint32 cluster_rank() {
 #endif
 }
 
+__device__ __forceinline__ int row_warps(const rooftune::StreamArgs& args) {
+  return blockDim.x / 32 / args.k_warps;
+}
+
 __device__ __forceinline__ Place place_of_warp(const rooftune::StreamArgs& args) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const uint32 batch = blockIdx.x / args.tiles, tile = blockIdx.x % args.tiles;
-  const int row_warps = blockDim.x / 32 / args.k_warps;
-  Place at;
-  at.lane_r = lane / 4;
-  at.lane_k = lane % 4;
-  at.row = (int64(tile) * row_warps + warp / args.k_warps) * kTileRows;
-  at.turn = cluster_rank() * args.k_warps + warp % args.k_warps;
-  at.turns = SPLIT * args.k_warps;
-  at.w = static_cast<const WElement*>(args.w) + batch * args.w_batch;
-  at.x = static_cast<const XElement*>(args.x) + batch * args.x_batch;
-  return at;
+  return {lane / 4, lane % 4, warp / args.k_warps,
+          int(cluster_rank()) * args.k_warps + warp % args.k_warps, SPLIT * args.k_warps};
 }
 
 // Rows and vectors beyond the last are taken to be the last: loads need no guard, and nobody
 // stores what comes of them.
 __device__ __forceinline__ int64 at_most(int64 i, int64 last) { return i < last ? i : last; }
 
-// --- Sums. A warp's are at sums(warp, v, r).
+// What a lane reads of w in a unit: where its rows begin.
+constexpr int kPointers = COLUMNS ? 1 : 2 * ROW_GROUPS;
+struct Rows {
+  const WElement* at[kPointers];
+  int64 row;  // COLUMNS: the first of the lane
+};
+
+// The tiles of all batches are numbered through; a unit is one for each of the block's row warps.
+// Those of the last unit that do not exist are taken to be the last that does.
+__device__ __forceinline__ uint32 tile_of(const rooftune::StreamArgs& args, uint32 unit,
+                                          int row_warp) {
+  const uint32 tile = unit * row_warps(args) + row_warp;
+  return tile < args.all_tiles ? tile : args.all_tiles - 1;
+}
+
+__device__ __forceinline__ Rows rows_of(const rooftune::StreamArgs& args, const Place& place,
+                                        uint32 unit) {
+  const uint32 all = tile_of(args, unit, place.row_warp);
+  const uint32 batch = all / args.tiles, tile = all - batch * args.tiles;
+  const WElement* w = static_cast<const WElement*>(args.w) + batch * args.w_batch;
+  Rows rows;
+  rows.row = int64(tile) * kTileRows;
+#if COLUMNS
+  rows.row += place.lane_r * kElements;
+  if (W_VECTOR) rows.row = at_most(rows.row, args.rows - kElements);
+  rows.at[0] = w;
+#else
+#pragma unroll
+  for (int g = 0; g < kPointers; ++g)
+    rows.at[g] = w + at_most(rows.row + g * 8 + place.lane_r, args.rows - 1) * args.w_pitch;
+#endif
+  return rows;
+}
+
+// A lane's loads of a chunk: its terms from k on, for each of its rows where COLUMNS is 0.
+template <bool kGuard, int kTerms, int kLoads>
+__device__ __forceinline__ void load_w(Words (&w)[kLoads], const rooftune::StreamArgs& args,
+                                       const Rows& rows, int64 k) {
+#pragma unroll
+  for (int i = 0; i < kLoads; ++i) {
+#if COLUMNS
+    const WElement* from = rows.at[0] + (k + i) * args.w_pitch;
+    if (kGuard && k + i >= args.k) {
+      w[i] = Words{};
+    } else if (W_VECTOR) {
+      w[i] = load_once(from + rows.row);
+    } else {
+      gather_row(w[i].word, from, rows.row, args.rows - 1);
+    }
+#else
+    const WElement* from = rows.at[i] + k;
+    if (W_VECTOR && (!kGuard || k + kTerms <= args.k)) {
+      w[i] = load_once(from);
+    } else {
+      gather<kGuard, kTerms>(w[i].word, from, 1, args.k - k);
+    }
+#endif
+  }
+}
+
+// A lane's terms of one vector, from k on.
+template <bool kGuard, int kTerms>
+__device__ __forceinline__ void load_x(uint32* x, const rooftune::StreamArgs& args,
+                                       const XElement* from, int64 k) {
+  constexpr int kWords = kTerms * int(sizeof(XElement)) / 4;
+  if (!X_VECTOR || (kGuard && k + kTerms > args.k)) {
+    gather<kGuard, kTerms>(x, from + k * args.x_k, args.x_k, args.k - k);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWords; i += 4)
+      load_often < kWords<4 ? kWords : 4>(x + i, from + k + i * 4 / int(sizeof(XElement)));
+  }
+}
+
+// --- Sums. A warp's are at sums(warp, v, r), twice: one round is written while the last is read.
 extern __shared__ __align__(16) unsigned char shared_bytes[];
 
-__device__ __forceinline__ Sum& sum_at(int warp, int v, int r) {
-  return reinterpret_cast<Sum*>(shared_bytes)[(warp * VECTORS + v) * kTileRows + r];
+__device__ __forceinline__ Sum& sum_at(int round, int warp, int v, int r) {
+  const int at = ((round & 1) * int(blockDim.x / 32) + warp) * VECTORS + v;
+  return reinterpret_cast<Sum*>(shared_bytes)[at * kTileRows + r];
 }
 
 __device__ __forceinline__ void cluster_sync() {
@@ -174,61 +244,119 @@ __device__ __forceinline__ Sum sum_of_rank(const Sum& mine, uint32 rank) {
 #endif
 }
 
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, double sum) {
-  double* c = static_cast<double*>(to);
-  *c = args.beta == 0 ? args.alpha * sum : args.alpha * sum + args.beta * *c;
-}
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, int sum) {
-  int* c = static_cast<int*>(to);  // wraps around
-  const uint32 scaled = uint32(int(args.alpha)) * uint32(sum);
-  *c = int(args.beta == 0 ? scaled : scaled + uint32(int(args.beta)) * uint32(*c));
-}
-__device__ __forceinline__ void store(const rooftune::StreamArgs& args, void* to, float sum) {
-  float value = float(args.alpha) * sum;
-  if (args.c_bytes == 4) {
-    float* c = static_cast<float*>(to);
-    *c = args.beta == 0 ? value : value + float(args.beta) * *c;
-  } else if (args.c_half) {
-    f16* c = static_cast<f16*>(to);
-    if (args.beta != 0) value += float(args.beta) * widen<float>(*c);
-    *c = rounded<f16>::from(value);
-  } else {
-    bf16* c = static_cast<bf16*>(to);
-    if (args.beta != 0) value += float(args.beta) * widen<float>(*c);
-    *c = rounded<bf16>::from(value);
-  }
+// Stores one of a tile's elements, unless it lies beyond the rows.
+__device__ __forceinline__ void store_cell(const rooftune::StreamArgs& args, uint32 batch,
+                                           uint32 tile, int v, int r, Sum sum) {
+  const int64 row = int64(tile) * kTileRows + r;
+  if (row < args.rows)
+    store(args.out, args.c, batch * args.c_batch + v * args.c_v + row * args.c_r, sum);
 }
 
 // Every warp has written its sums. Always in the same order, so that results repeat.
-__device__ __forceinline__ void finish(const rooftune::StreamArgs& args) {
-  const uint32 batch = blockIdx.x / args.tiles, tile = blockIdx.x % args.tiles;
-  const int row_warps = blockDim.x / 32 / args.k_warps;
-  const int rows = row_warps * kTileRows, cells = rows * args.vectors;
-  unsigned char* c = static_cast<unsigned char*>(args.c);
+__device__ __forceinline__ void finish(const rooftune::StreamArgs& args, const Place& place,
+                                       uint32 unit, int round) {
+  if (SPLIT == 1 && args.k_warps == 1) {  // warps with rows of their own wait for nobody
+    const uint32 all = unit * row_warps(args) + place.row_warp;
+    const uint32 batch = all / args.tiles, tile = all - batch * args.tiles;
+    __syncwarp();
+    if (all >= args.all_tiles) return;
+    for (int cell = threadIdx.x % 32; cell < kTileRows * args.vectors; cell += 32) {
+      const int r = cell % kTileRows, v = cell / kTileRows;
+      store_cell(args, batch, tile, v, r, sum_at(round, place.row_warp, v, r));
+    }
+    return;
+  }
+  const int rows = row_warps(args) * kTileRows, cells = rows * args.vectors;
   __syncthreads();
   if (SPLIT > 1) {
     for (int cell = threadIdx.x; cell < cells; cell += blockDim.x) {
       const int r = cell % rows, v = cell / rows, warp = r / kTileRows * args.k_warps;
-      Sum& sum = sum_at(warp, v, r % kTileRows);
-      for (int i = 1; i < args.k_warps; ++i) sum += sum_at(warp + i, v, r % kTileRows);
+      Sum& sum = sum_at(round, warp, v, r % kTileRows);
+      for (int i = 1; i < args.k_warps; ++i) sum += sum_at(round, warp + i, v, r % kTileRows);
     }
     cluster_sync();
   }
   for (int cell = threadIdx.x + cluster_rank() * blockDim.x; cell < cells;
        cell += SPLIT * blockDim.x) {
-    const int r = cell % rows, v = cell / rows, warp = r / kTileRows * args.k_warps;
+    const int r = cell % rows, v = cell / rows, row_warp = r / kTileRows;
+    const int warp = row_warp * args.k_warps;
     Sum sum = 0;
     if (SPLIT > 1) {
       for (uint32 rank = 0; rank < SPLIT; ++rank)
-        sum += sum_of_rank(sum_at(warp, v, r % kTileRows), rank);
+        sum += sum_of_rank(sum_at(round, warp, v, r % kTileRows), rank);
     } else {
-      for (int i = 0; i < args.k_warps; ++i) sum += sum_at(warp + i, v, r % kTileRows);
+      for (int i = 0; i < args.k_warps; ++i) sum += sum_at(round, warp + i, v, r % kTileRows);
     }
-    const int64 row = int64(tile) * rows + r;
-    if (row < args.rows) {
-      const int64 at = batch * args.c_batch + v * args.c_v + row * args.c_r;
-      store(args, c + at * args.c_bytes, sum);
+    const uint32 all = unit * row_warps(args) + row_warp;
+    const uint32 batch = all / args.tiles;
+    if (all < args.all_tiles)
+      store_cell(args, batch, all - batch * args.tiles, v, r % kTileRows, sum);
+  }
+}
+
+// --- The kernel around the arithmetic. Product has
+//   kTerms, kLoads                                 of a lane in a chunk
+//   multiply<kGuard>(w, args, place, x, k)         adds a chunk
+//   write(place, round)                            its sums to shared memory
+// While a warp multiplies, its next loads are under way, also those of the next unit.
+template <class Product>
+__device__ __forceinline__ void stream(const rooftune::StreamArgs& args) {
+  constexpr int kTerms = Product::kTerms, kLoads = Product::kLoads;
+  constexpr int kChunk = 4 * kTerms, kStep = kChunk * UNROLL;
+  const Place place = place_of_warp(args);
+  const int steps = int(args.k / kStep);
+  const int64 lane_k = place.lane_k * kTerms;
+  uint32 unit_ahead = blockIdx.x;
+  int ahead = place.turn;
+  Rows rows = rows_of(args, place, unit_ahead);
+  Words now[UNROLL][kLoads], next[UNROLL][kLoads];
+  if (ahead < steps) {
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+      load_w<false, kTerms>(now[u], args, rows, int64(ahead) * kStep + u * kChunk + lane_k);
+  }
+  int round = 0;
+  for (uint32 unit = blockIdx.x; unit < args.units; unit += gridDim.x, ++round) {
+    const XElement* x = static_cast<const XElement*>(args.x) +
+                        int64(tile_of(args, unit, place.row_warp) / args.tiles) * args.x_batch;
+    Product product;
+#pragma unroll 1
+    for (int step = place.turn; step < steps; step += place.turns) {
+      ahead += place.turns;
+      if (ahead >= steps) {
+        ahead = place.turn;
+        unit_ahead += gridDim.x;
+        if (unit_ahead < args.units) rows = rows_of(args, place, unit_ahead);
+      }
+      if (unit_ahead < args.units) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+          load_w<false, kTerms>(next[u], args, rows, int64(ahead) * kStep + u * kChunk + lane_k);
+      }
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u)
+        product.template multiply<false>(now[u], args, place, x,
+                                         int64(step) * kStep + u * kChunk + lane_k);
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) now[u][i] = next[u][i];
+      }
     }
+    // The rest of k, chunk by chunk, from the warp on that has had the fewest.
+    const int first = (place.turn - steps % place.turns + place.turns) % place.turns;
+    const int64 rest = int64(steps) * kStep + first * kChunk;
+    if (rest < args.k) {
+      const Rows here = rows_of(args, place, unit);
+#pragma unroll 1
+      for (int64 k = rest; k < args.k; k += place.turns * kChunk) {
+        Words w[kLoads];
+        load_w<true, kTerms>(w, args, here, k + lane_k);
+        product.template multiply<true>(w, args, place, x, k + lane_k);
+      }
+    }
+    product.write(place, round);
+    finish(args, place, unit, round);
   }
   cluster_sync();  // nobody leaves while others read its memory
 }

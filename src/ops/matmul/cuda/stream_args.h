@@ -1,6 +1,8 @@
-// The argument of stream_mma.cu and stream_fma.cu, seen from both sides.
+// The argument of the stream kernels, seen from both sides.
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_STREAM_ARGS_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_STREAM_ARGS_H_
+
+#include "ops/matmul/cuda/output.h"
 
 namespace rooftune {
 
@@ -15,12 +17,22 @@ struct StreamArgs {
   long long x_v, x_k;
   long long c_v, c_r;
   long long w_batch, x_batch, c_batch;
-  double alpha, beta;
-  unsigned tiles;  // blocks that the rows take; the grid has so many for each batch
+  unsigned tiles;      // of rows, in each batch
+  unsigned all_tiles;  // of all batches
+  unsigned units;      // all tiles by those that a block has at once: block b takes unit b,
+                       // b + gridDim.x, ...
+  Output out;
   int vectors;
   int k_warps;  // warps of a block that share a tile of rows and divide k
-  int c_bytes;  // of an element of C
-  int c_half;   // a C of two bytes is f16, not bf16
+};
+
+// The argument of stream_arrange.cu, which makes x contiguous along k and aligned.
+struct StreamArrangeArgs {
+  const void* x;
+  void* arranged;  // [batch][vector][pitch]
+  long long k, pitch;
+  long long x_v, x_k, x_batch;
+  int vectors, batch;
 };
 
 }  // namespace rooftune

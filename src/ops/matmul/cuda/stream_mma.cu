@@ -7,12 +7,12 @@
 constexpr int kVectorTiles = (VECTORS + 7) / 8;
 
 // --- One instruction: 16 rows x 8 vectors, 16 terms of f16 or bf16, or 32 of bytes.
-#define ROOFTUNE_MMA(W, X, SHAPE, TYPES, SUM, LETTER)                                             \
-  __device__ __forceinline__ void multiply(SUM* c, const uint32* w, uint32 x0, uint32 x1, W, X) { \
-    asm("mma.sync.aligned." SHAPE ".row.col." TYPES                                               \
-        " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                        \
-        : "+" LETTER(c[0]), "+" LETTER(c[1]), "+" LETTER(c[2]), "+" LETTER(c[3])                  \
-        : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(x0), "r"(x1));                          \
+#define ROOFTUNE_MMA(W, X, SHAPE, TYPES, SUM, LETTER)                                        \
+  __device__ __forceinline__ void mma(SUM* c, const uint32* w, uint32 x0, uint32 x1, W, X) { \
+    asm("mma.sync.aligned." SHAPE ".row.col." TYPES                                          \
+        " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                   \
+        : "+" LETTER(c[0]), "+" LETTER(c[1]), "+" LETTER(c[2]), "+" LETTER(c[3])             \
+        : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(x0), "r"(x1));                     \
   }
 ROOFTUNE_MMA(bf16, bf16, "m16n8k16", "f32.bf16.bf16.f32", float, "f")
 ROOFTUNE_MMA(f16, f16, "m16n8k16", "f32.f16.f16.f32", float, "f")
@@ -78,182 +78,120 @@ __device__ __forceinline__ uint32 upper(const uint32* words, int s, T type) {
   return kF8 ? as_f16(words[s] >> 16, type) : words[(2 * s + 1) % 4];
 }
 
+struct Product {
 #if COLUMNS
-// A lane has kElements neighbouring rows and kTerms neighbouring terms.
-constexpr int kTerms = kBytes ? 8 : 4;
-constexpr int kUnroll = UNROLL;
-constexpr int kTiles = kElements / 2;
-constexpr int kXWords = kTerms * int(sizeof(XElement)) / 4;
+  // A lane has kElements neighbouring rows and kTerms neighbouring terms.
+  static constexpr int kTerms = kBytes ? 8 : 4, kLoads = kTerms, kTiles = kElements / 2;
 #else
-constexpr int kTerms = kElements;
-constexpr int kUnroll = UNROLL;
-constexpr int kTiles = ROW_GROUPS;
-constexpr int kXWords = 4;
+  // A lane has two rows of each tile and kTerms neighbouring terms.
+  static constexpr int kTerms = kElements, kLoads = 2 * ROW_GROUPS, kTiles = ROW_GROUPS;
 #endif
-constexpr int kChunk = 4 * kTerms;  // terms of the four lanes along k
+  static constexpr int kXWords = kTerms * int(sizeof(XElement)) / 4;
+  Sum sums[kTiles][kVectorTiles][4] = {};
 
-struct Sums {
-  Sum of[kTiles][kVectorTiles][4];
-};
-
-// The lane's terms of x, from term k on.
-template <bool kGuard>
-__device__ __forceinline__ void load_x(uint32 (&x)[kVectorTiles][4], const Place& at,
-                                       const rooftune::StreamArgs& args, int64 k) {
-#pragma unroll
-  for (int t = 0; t < kVectorTiles; ++t) {
-    const XElement* from = at.x + at_most(t * 8 + at.lane_r, args.vectors - 1) * args.x_v;
-    if (X_MODE == 1 && (!kGuard || k + kTerms <= args.k)) {
-      load_often<kXWords>(x[t], from + k);
-    } else {
-      gather<kGuard, kTerms>(x[t], from + k * args.x_k, args.x_k, args.k - k);
-    }
-  }
-}
-
-#if COLUMNS
-template <bool kGuard>
-__device__ __forceinline__ void load_w(Words (&w)[kTerms], const Place& at,
-                                       const rooftune::StreamArgs& args, int64 k) {
-  const int64 row = at.row + at.lane_r * kElements;
-#pragma unroll
-  for (int i = 0; i < kTerms; ++i) {
-    if (kGuard && k + i >= args.k) {
-      w[i] = Words{};
-    } else if (W_VECTOR) {
-      w[i] = load_once(at.w + (k + i) * args.w_pitch + at_most(row, args.rows - kElements));
-    } else {
-      const WElement* from = at.w + (k + i) * args.w_pitch;
-      gather_row(w[i].word, from, row, args.rows - 1);
-    }
-  }
-}
-
-__device__ __forceinline__ void multiply_chunk(Sums& sums, const Words (&w)[kTerms],
-                                               const uint32 (&x)[kVectorTiles][4]) {
-#pragma unroll
-  for (int m = 0; m < 4; ++m) {
-    // Row by row instead of term by term.
-    if (sizeof(WElement) == 2) {
-      const uint32 part[4] = {__byte_perm(w[0].word[m], w[1].word[m], 0x5410),
-                              __byte_perm(w[0].word[m], w[1].word[m], 0x7632),
-                              __byte_perm(w[2].word[m], w[3].word[m], 0x5410),
-                              __byte_perm(w[2].word[m], w[3].word[m], 0x7632)};
-#pragma unroll
-      for (int t = 0; t < kVectorTiles; ++t)
-        multiply(sums.of[m % kTiles][t], part, x[t][0], x[t][1], WFed(), XFed());
-    } else {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const uint32 order = h == 0 ? 0x5140 : 0x7362;  // rows 0 and 1, or 2 and 3, of the four
-        uint32 pairs[kTerms / 2];
-#pragma unroll
-        for (int i = 0; i < kTerms / 2; ++i)
-          pairs[i] = __byte_perm(w[2 * i].word[m], w[2 * i + 1].word[m], order);
-        uint32 part[4];
-        if (kBytes) {
-#pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            part[2 * i] =
-                __byte_perm(pairs[2 * i % (kTerms / 2)], pairs[(2 * i + 1) % (kTerms / 2)], 0x5410);
-            part[2 * i + 1] =
-                __byte_perm(pairs[2 * i % (kTerms / 2)], pairs[(2 * i + 1) % (kTerms / 2)], 0x7632);
-          }
-        } else {
-          part[0] = as_f16(pairs[0], WElement());
-          part[1] = as_f16(pairs[0] >> 16, WElement());
-          part[2] = as_f16(pairs[1], WElement());
-          part[3] = as_f16(pairs[1] >> 16, WElement());
-        }
-#pragma unroll
-        for (int t = 0; t < kVectorTiles; ++t) {
-          const uint32 x0 = kBytes ? x[t][0] : as_f16(x[t][0], XElement());
-          const uint32 x1 = kBytes ? x[t][1] : as_f16(x[t][0] >> 16, XElement());
-          multiply(sums.of[(2 * m + h) % kTiles][t], part, x0, x1, WFed(), XFed());
-        }
-      }
-    }
-  }
-}
-#else
-template <bool kGuard>
-__device__ __forceinline__ void load_w(Words (&w)[2 * kTiles], const Place& at,
-                                       const rooftune::StreamArgs& args, int64 k) {
-#pragma unroll
-  for (int g = 0; g < 2 * kTiles; ++g) {
-    const int64 row = at_most(at.row + g * 8 + at.lane_r, args.rows - 1);
-    const WElement* from = at.w + row * args.w_pitch + k;
-    if (W_VECTOR && (!kGuard || k + kTerms <= args.k)) {
-      w[g] = load_once(from);
-    } else {
-      gather<kGuard, kTerms>(w[g].word, from, 1, args.k - k);
-    }
-  }
-}
-
-__device__ __forceinline__ void multiply_chunk(Sums& sums, const Words (&w)[2 * kTiles],
-                                               const uint32 (&x)[kVectorTiles][4]) {
-#pragma unroll
-  for (int s = 0; s < kParts; ++s) {
-#pragma unroll
-    for (int m = 0; m < kTiles; ++m) {
-      const uint32* upside = w[2 * m].word;
-      const uint32* downside = w[2 * m + 1].word;
-      const WElement type{};
-      const uint32 part[4] = {lower(upside, s, type), lower(downside, s, type),
-                              upper(upside, s, type), upper(downside, s, type)};
-#pragma unroll
-      for (int t = 0; t < kVectorTiles; ++t)
-        multiply(sums.of[m][t], part, lower(x[t], s, XElement()), upper(x[t], s, XElement()),
-                 WFed(), XFed());
-    }
-  }
-}
-#endif
-
-constexpr int kLoads = COLUMNS ? kTerms : 2 * kTiles;
-
-extern "C" __global__ void __launch_bounds__(MAX_THREADS) ROOFTUNE_CLUSTER
-    rooftune_kernel(const __grid_constant__ rooftune::StreamArgs args) {
-  const Place at = place_of_warp(args);
-  Sums sums{};
-  const int64 steps = args.k / (kChunk * kUnroll);
-  for (int64 step = at.turn; step < steps; step += at.turns) {
-    const int64 k = step * (kChunk * kUnroll) + at.lane_k * kTerms;
-    Words w[kUnroll][kLoads];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) load_w<false>(w[u], at, args, k + u * kChunk);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      uint32 x[kVectorTiles][4];
-      load_x<false>(x, at, args, k + u * kChunk);
-      multiply_chunk(sums, w[u], x);
-    }
-  }
-  // The rest of k, chunk by chunk, from the warp on that has had the fewest.
-  const int64 rest = steps * (kChunk * kUnroll);
-  const int64 first = (at.turn - steps % at.turns + at.turns) % at.turns;
-  for (int64 k = rest + first * kChunk; k < args.k; k += at.turns * kChunk) {
-    Words w[kLoads];
-    uint32 x[kVectorTiles][4];
-    load_w<true>(w, at, args, k + at.lane_k * kTerms);
-    load_x<true>(x, at, args, k + at.lane_k * kTerms);
-    multiply_chunk(sums, w, x);
-  }
-
-  const int warp = threadIdx.x / 32;
-#pragma unroll
-  for (int m = 0; m < kTiles; ++m) {
+  template <bool kGuard>
+  __device__ __forceinline__ void multiply(const Words (&w)[kLoads],
+                                           const rooftune::StreamArgs& args, const Place& place,
+                                           const XElement* from, int64 k) {
+    uint32 x[kVectorTiles][kXWords];
 #pragma unroll
     for (int t = 0; t < kVectorTiles; ++t) {
+      const int64 v = at_most(t * 8 + place.lane_r, args.vectors - 1);
+      load_x<kGuard, kTerms>(x[t], args, from + v * args.x_v, k);
+    }
+#if COLUMNS
+    columns(w, x);
+#else
+    rows(w, x);
+#endif
+  }
+
+#if COLUMNS
+  __device__ __forceinline__ void columns(const Words (&w)[kLoads],
+                                          const uint32 (&x)[kVectorTiles][kXWords]) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int v = t * 8 + at.lane_k * 2 + i % 2;
-        const int r =
-            COLUMNS ? at.lane_r * kElements + 2 * m + i / 2 : m * 16 + i / 2 * 8 + at.lane_r;
-        sum_at(warp, v, r) = sums.of[m][t][i];
+    for (int m = 0; m < 4; ++m) {
+      // Row by row instead of term by term.
+      if (sizeof(WElement) == 2) {
+        const uint32 part[4] = {__byte_perm(w[0].word[m], w[1].word[m], 0x5410),
+                                __byte_perm(w[0].word[m], w[1].word[m], 0x7632),
+                                __byte_perm(w[2].word[m], w[3].word[m], 0x5410),
+                                __byte_perm(w[2].word[m], w[3].word[m], 0x7632)};
+#pragma unroll
+        for (int t = 0; t < kVectorTiles; ++t)
+          mma(sums[m % kTiles][t], part, x[t][0], x[t][1], WFed(), XFed());
+      } else {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const uint32 order = h == 0 ? 0x5140 : 0x7362;  // rows 0 and 1, or 2 and 3, of the four
+          uint32 pairs[kTerms / 2];
+#pragma unroll
+          for (int i = 0; i < kTerms / 2; ++i)
+            pairs[i] = __byte_perm(w[2 * i].word[m], w[2 * i + 1].word[m], order);
+          uint32 part[4];
+          if (kBytes) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+              part[2 * i] = __byte_perm(pairs[2 * i % (kTerms / 2)],
+                                        pairs[(2 * i + 1) % (kTerms / 2)], 0x5410);
+              part[2 * i + 1] = __byte_perm(pairs[2 * i % (kTerms / 2)],
+                                            pairs[(2 * i + 1) % (kTerms / 2)], 0x7632);
+            }
+          } else {
+            part[0] = as_f16(pairs[0], WElement());
+            part[1] = as_f16(pairs[0] >> 16, WElement());
+            part[2] = as_f16(pairs[1], WElement());
+            part[3] = as_f16(pairs[1] >> 16, WElement());
+          }
+#pragma unroll
+          for (int t = 0; t < kVectorTiles; ++t) {
+            const uint32 x0 = kBytes ? x[t][0] : as_f16(x[t][0], XElement());
+            const uint32 x1 = kBytes ? x[t][1] : as_f16(x[t][0] >> 16, XElement());
+            mma(sums[(2 * m + h) % kTiles][t], part, x0, x1, WFed(), XFed());
+          }
+        }
       }
     }
   }
-  finish(args);
+#else
+  __device__ __forceinline__ void rows(const Words (&w)[kLoads],
+                                       const uint32 (&x)[kVectorTiles][kXWords]) {
+#pragma unroll
+    for (int s = 0; s < kParts; ++s) {
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        const uint32* upside = w[2 * m].word;
+        const uint32* downside = w[2 * m + 1].word;
+        const WElement type{};
+        const uint32 part[4] = {lower(upside, s, type), lower(downside, s, type),
+                                upper(upside, s, type), upper(downside, s, type)};
+#pragma unroll
+        for (int t = 0; t < kVectorTiles; ++t)
+          mma(sums[m][t], part, lower(x[t], s, XElement()), upper(x[t], s, XElement()), WFed(),
+              XFed());
+      }
+    }
+  }
+#endif
+
+  __device__ __forceinline__ void write(const Place& place, int round) const {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+      for (int t = 0; t < kVectorTiles; ++t) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int v = t * 8 + place.lane_k * 2 + i % 2;
+          const int r = COLUMNS ? place.lane_r * kElements + 2 * m + i / 2
+                                : m * 16 + i / 2 * 8 + place.lane_r;
+          sum_at(round, threadIdx.x / 32, v, r) = sums[m][t][i];
+        }
+      }
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) ROOFTUNE_CLUSTER
+    rooftune_kernel(const __grid_constant__ rooftune::StreamArgs args) {
+  stream<Product>(args);
 }

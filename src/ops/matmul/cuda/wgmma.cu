@@ -1,6 +1,6 @@
 // Matrix products by Hopper's warpgroup instructions. A producer keeps a ring of stages of shared
 // memory filled by bulk tensor copies; one to three warpgroups multiply. Defines:
-//   ELEMENT_A, _B, _C  types as in types.cuh
+//   ELEMENT_C          the type of C as in types.cuh
 //   WGMMA_*, A_MN, B_MN  see hopper.cuh; WGMMA_N is the columns of a tile
 //   WARPGROUPS         that multiply
 //   ROW_BLOCKS         of 64 rows, of each warpgroup
@@ -11,10 +11,13 @@
 //   CLUSTER_K          blocks of a cluster that share the k of one tile; 1 for none
 //   SPLIT              1: the sums of several blocks make a tile (CLUSTER_K, args.k_groups); a
 //                      block has one tile. 0: blocks walk over tiles
-//   PROMOTE            1: sums of the tensor cores are added up in registers every 128 bytes of k
+//   PROMOTE            1: sums of the tensor cores, which have 14 bits for f8, are added up in
+//                      registers every 128 bytes of k
+//   up
+//                      in registers: theirs have 14 bits for f8; 0: never
 //   BULK_C             1: C is written by bulk copies, and not read; 0: by elements, any strides
 //   C_TURNED           1: C's m axis is the contiguous one
-//   BETA               0: C is not read
+//   BLOCKS             of a multiprocessor at the same time
 //   MOVE_REGISTERS     1: the producer is a warpgroup that gives its registers away; 0: a warp
 #include "device/cuda/hopper.cuh"
 #include "device/cuda/types.cuh"
@@ -37,7 +40,7 @@ enum : int {
   kBytesB = (B_MN ? 64 * kGroupsB : kTileN) * 128,
   kStage = kBytesA + kBytesB,
   // A warpgroup's part of C goes through two buffers; without bulk copies, through one of sums.
-  kBuffer = 8192,
+  kBuffer = 64 * WGMMA_N * int(sizeof(Element)) < 8192 ? 64 * WGMMA_N * int(sizeof(Element)) : 8192,
   kSumsCols = 32,
   // 64 rows of 32 sums; the padding keeps a warp's writes in different banks.
   kSumsPitch = C_TURNED ? 64 + 4 : kSumsCols + 8,
@@ -46,8 +49,12 @@ enum : int {
   // Between a group of 64 of m (n) and the next, when that axis is contiguous.
   kGroupBytes = kBlockK * 128,
 };
+#ifndef STREAM
+#define STREAM 0
+#endif
+enum : uint64 { kPolicy = STREAM ? uint64(kEvictFirst) : uint64(kEvictNormal) };
 // Named barriers; 0 is that of the whole block.
-enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6 };
+enum : uint32 { kTurn = 1, kStagingBarrier = 3, kAllConsumers = 6, kReady = 7 };
 
 extern __shared__ __align__(1024) uint8 memory[];
 
@@ -75,20 +82,25 @@ ROOFTUNE_DEVICE uint32 empty_barrier(uint32 base, int stage) {
 }
 
 struct Tile {
-  int m, n, batch;     // its first row and column
-  int k_first, k_end;  // blocks
+  int m, n, batch;  // its first row and column
+  int blocks;       // of k
+#if SPLIT
+  int part, parts;  // of k
+#endif
 };
 
 ROOFTUNE_DEVICE Tile tile_at(const WgmmaArgs& args, uint32 number, uint32 rank) {
   Tile tile;
-  tile.k_first = 0;
-  tile.k_end = args.k_blocks;
+  tile.blocks = args.k_blocks;
 #if SPLIT
-  const uint32 parts = args.k_groups * CLUSTER_K;
-  const uint32 part = number % args.k_groups * CLUSTER_K + rank;
+  // Runs of k_run blocks go to the parts in turn, so that all of them read the same pages of memory
+  // at the same time.
+  tile.parts = args.k_groups * CLUSTER_K;
+  tile.part = number % args.k_groups * CLUSTER_K + rank;
   number /= args.k_groups;
-  tile.k_first = int(int64(args.k_blocks) * part / parts);
-  tile.k_end = int(int64(args.k_blocks) * (part + 1) / parts);
+  const int round = args.k_run * tile.parts;
+  tile.blocks = args.k_blocks / round * args.k_run +
+                max(0, min(args.k_run, args.k_blocks % round - tile.part * args.k_run));
 #endif
   const uint32 matrix = uint32(args.tiles_m) * args.tiles_n;
   tile.batch = number / matrix;
@@ -114,20 +126,20 @@ ROOFTUNE_DEVICE void load_operand(uint32 to, const TensorMap* map, uint32 barrie
   if (!mn) {
     constexpr int share = rows / sharers;
     if (sharers > 1) {
-      tma_load_multicast(to + rank * share * 128, map, barrier, kEvictNormal, (1 << sharers) - 1, k,
+      tma_load_multicast(to + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1, k,
                          first + rank * share, batch);
     } else {
-      tma_load(to, map, barrier, kEvictNormal, k, first, batch);
+      tma_load(to, map, barrier, kPolicy, k, first, batch);
     }
   } else {
     constexpr int share = kBlockK / sharers;
     for (int group = 0; group < (rows + 63) / 64; ++group) {
       const uint32 place = to + group * kGroupBytes;
       if (sharers > 1) {
-        tma_load_multicast(place + rank * share * 128, map, barrier, kEvictNormal,
-                           (1 << sharers) - 1, first + 64 * group, k + rank * share, batch);
+        tma_load_multicast(place + rank * share * 128, map, barrier, kPolicy, (1 << sharers) - 1,
+                           first + 64 * group, k + rank * share, batch);
       } else {
-        tma_load(place, map, barrier, kEvictNormal, first + 64 * group, k, batch);
+        tma_load(place, map, barrier, kPolicy, first + 64 * group, k, batch);
       }
     }
   }
@@ -139,9 +151,14 @@ ROOFTUNE_DEVICE void produce(const WgmmaArgs& args, uint32 base, uint32 rank) {
     const Tile tile = tile_at(args, t, rank);
     const int a_batch = args.a_batched ? tile.batch : 0;
     const int b_batch = args.b_batched ? tile.batch : 0;
-    for (int block = tile.k_first; block < tile.k_end; ++block) {
+    for (int i = 0; i < tile.blocks; ++i) {
+#if SPLIT
+      const int block = (i / args.k_run * tile.parts + tile.part) * args.k_run + i % args.k_run;
+#else
+      const int block = i;
+#endif
       const uint32 full = full_barrier(base, ring.stage);
-      barrier_wait_cluster(empty_barrier(base, ring.stage), ring.parity ^ 1);
+      barrier_wait(empty_barrier(base, ring.stage), ring.parity ^ 1);
       barrier_arrive_expect(full, kStage);
       const uint32 to = base + ring.stage * kStage;
       const int k = block * kBlockK;
@@ -191,47 +208,85 @@ ROOFTUNE_DEVICE void multiply_stage(Sum (&sums)[ROW_BLOCKS][kTileN / 2], uint32 
   wgmma_commit();
 }
 
+#if !PROMOTE
 ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ring& ring,
                               Sum (&sums)[ROW_BLOCKS][kTileN / 2]) {
-#if PROMOTE
-  Sum part[ROW_BLOCKS][kTileN / 2];
+  int previous = 0;
+  for (int block = 0; block < tile.blocks; ++block) {
+    barrier_wait(full_barrier(base, ring.stage), ring.parity);
+    const uint32 stage = base + ring.stage * kStage;
+    multiply_stage(sums, stage + a_offset, stage + kBytesA, block > 0);
+    // The products before these are done, and their stage with them.
+    wgmma_wait<1>();
+    if (block > 0) release(base, previous);
+    previous = ring.stage;
+    ring.next();
+  }
+}
+
+// Waits for the last products of multiply().
+ROOFTUNE_DEVICE void finish(uint32 base, const Ring& ring, Sum (&sums)[ROW_BLOCKS][kTileN / 2]) {
+  wgmma_wait<0>();
+  pin(sums);
+  release(base, (ring.stage ? ring.stage : STAGES) - 1);
+}
+#else
+ROOFTUNE_DEVICE void add_part(Sum (&sums)[ROW_BLOCKS][kTileN / 2],
+                              Sum (&part)[ROW_BLOCKS][kTileN / 2]) {
+  pin(part);
+#pragma unroll
+  for (int i = 0; i < ROW_BLOCKS; ++i) {
+#pragma unroll
+    for (int j = 0; j < kTileN / 2; ++j) sums[i][j] += part[i][j];
+  }
+}
+
+// One part is added up while the tensor cores make the next.
+ROOFTUNE_DEVICE void multiply(const Tile& tile, uint32 base, uint32 a_offset, Ring& ring,
+                              Sum (&sums)[ROW_BLOCKS][kTileN / 2]) {
+  Sum even[ROW_BLOCKS][kTileN / 2], odd[ROW_BLOCKS][kTileN / 2];
 #pragma unroll
   for (int i = 0; i < ROW_BLOCKS; ++i) {
 #pragma unroll
     for (int j = 0; j < kTileN / 2; ++j) sums[i][j] = 0;
   }
-#else
-  int previous = 0;
-#endif
-  for (int block = tile.k_first; block < tile.k_end; ++block) {
+  const auto issue = [&](Sum(&part)[ROW_BLOCKS][kTileN / 2]) {
     barrier_wait(full_barrier(base, ring.stage), ring.parity);
     const uint32 stage = base + ring.stage * kStage;
-#if PROMOTE
     multiply_stage(part, stage + a_offset, stage + kBytesA, false);
-    wgmma_wait<0>();
-    pin(part);
-    release(base, ring.stage);
-#pragma unroll
-    for (int i = 0; i < ROW_BLOCKS; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTileN / 2; ++j) sums[i][j] += part[i][j];
-    }
-#else
-    multiply_stage(sums, stage + a_offset, stage + kBytesA, block > tile.k_first);
-    // The products before these are done, and their stage with them.
-    wgmma_wait<1>();
-    if (block > tile.k_first) release(base, previous);
-    previous = ring.stage;
-#endif
+    const int used = ring.stage;
     ring.next();
+    return used;
+  };
+  int block = 0;
+  int before = issue(even);
+  for (; block + 2 < tile.blocks; block += 2) {
+    const int between = issue(odd);
+    wgmma_wait<1>();
+    release(base, before);
+    add_part(sums, even);
+    before = issue(even);
+    wgmma_wait<1>();
+    release(base, between);
+    add_part(sums, odd);
   }
-#if !PROMOTE
-  if (PING_PONG) return;
-  wgmma_wait<0>();
-  pin(sums);
-  if (tile.k_end > tile.k_first) release(base, previous);
-#endif
+  if (block + 1 < tile.blocks) {
+    const int last = issue(odd);
+    wgmma_wait<1>();
+    release(base, before);
+    add_part(sums, even);
+    wgmma_wait<0>();
+    release(base, last);
+    add_part(sums, odd);
+  } else {
+    wgmma_wait<0>();
+    release(base, before);
+    add_part(sums, even);
+  }
 }
+
+ROOFTUNE_DEVICE void finish(uint32, const Ring&, Sum (&)[ROW_BLOCKS][kTileN / 2]) {}
+#endif
 
 // --- The epilogue.
 ROOFTUNE_DEVICE Element* c_at(const WgmmaArgs& args, const Tile& tile, int row, int col) {
@@ -253,13 +308,10 @@ ROOFTUNE_DEVICE void write_element(const WgmmaArgs& args, const Tile& tile, int 
   if (row >= args.m || col >= args.n) return;
   Element* const c = c_at(args, tile, row, col);
   sum = scaled(args, sum);
-#if BETA
-  const Sum old = widen<Sum>(*c);
 #if WGMMA_INT
-  sum = Sum(uint32(args.int_beta) * uint32(old) + uint32(sum));
+  if (args.int_beta != 0) sum = Sum(uint32(args.int_beta) * uint32(*c) + uint32(sum));
 #else
-  sum += args.beta * old;
-#endif
+  if (args.beta != 0) sum += args.beta * widen<Sum>(*c);
 #endif
   *c = rounded<Element>::from(sum);
 }
@@ -352,6 +404,14 @@ ROOFTUNE_DEVICE void stage_box(const WgmmaArgs& args, const Sum (&sums)[kTileN /
   }
 }
 
+template <int box, int end>
+ROOFTUNE_DEVICE void stage_boxes(const WgmmaArgs& args, const Sum (&sums)[kTileN / 2], uint32 to) {
+  if constexpr (box < end) {
+    stage_box<box>(args, sums, to);
+    stage_boxes<box + 1, end>(args, sums, to + kBox);
+  }
+}
+
 // Passes over the boxes of 64 rows, a buffer each.
 template <int pass>
 ROOFTUNE_DEVICE void write_passes(const WgmmaArgs& args, const Tile& tile, int row_first,
@@ -364,18 +424,13 @@ ROOFTUNE_DEVICE void write_passes(const WgmmaArgs& args, const Tile& tile, int r
     if (leader) tma_store_wait_read<1>();
     named_sync(barrier, 128);
     constexpr int first = pass * kBoxesOfBuffer;
-    stage_box<first>(args, sums, to);
-    if constexpr (kBoxesOfBuffer > 1 && first + 1 < kBoxes)
-      stage_box<first + 1>(args, sums, to + kBox);
-    if constexpr (kBoxesOfBuffer > 2 && first + 2 < kBoxes)
-      stage_box<first + 2>(args, sums, to + 2 * kBox);
-    if constexpr (kBoxesOfBuffer > 2 && first + 3 < kBoxes)
-      stage_box<first + 3>(args, sums, to + 3 * kBox);
+    constexpr int end = first + kBoxesOfBuffer < kBoxes ? first + kBoxesOfBuffer : kBoxes;
+    stage_boxes<first, end>(args, sums, to);
     fence_async_proxy();
     named_sync(barrier, 128);
     if (leader) {
 #pragma unroll
-      for (int i = 0; i < kBoxesOfBuffer && i < 4 && first + i < kBoxes; ++i) {
+      for (int i = 0; first + i < end; ++i) {
         const int n = tile.n + (first + i) % kBoxesN * kBoxN;
         const int m = row_first + (first + i) / kBoxesN * kBoxM;
         tma_store(&args.c, to + i * kBox, C_TURNED ? m : n, C_TURNED ? n : m, tile.batch);
@@ -418,6 +473,9 @@ ROOFTUNE_DEVICE void write_elements(const WgmmaArgs& args, const Tile& tile, int
 #if SPLIT
 #include "ops/matmul/cuda/wgmma_split_k.cuh"
 #else
+#if !BULK_C && !C_TURNED
+#include "ops/matmul/cuda/wgmma_rows.cuh"
+#endif
 ROOFTUNE_DEVICE void write_tile(const WgmmaArgs& args, const Tile& tile, int row_first,
                                 const Sum (&sums)[ROW_BLOCKS][kTileN / 2], uint32 base,
                                 uint32& buffer) {
@@ -428,8 +486,15 @@ ROOFTUNE_DEVICE void write_tile(const WgmmaArgs& args, const Tile& tile, int row
     write_passes<0>(args, tile, row_first + 64 * i, sums[i],
                     base + STAGES * kStage + group * 2 * kBuffer, buffer);
 #else
-    write_elements(args, tile, row_first + 64 * i, sums[i],
-                   reinterpret_cast<Sum*>(memory + STAGES * kStage + group * kSumsBytes));
+    uint8* const staging = memory + STAGES * kStage + group * kSumsBytes;
+#if !C_TURNED
+    static_assert(kRowsBytes <= kSumsBytes);
+    if (args.beta == 0 && args.int_beta == 0 && args.c_col == 1) {
+      write_rows(args, tile, row_first + 64 * i, sums[i], staging);
+      continue;
+    }
+#endif
+    write_elements(args, tile, row_first + 64 * i, sums[i], reinterpret_cast<Sum*>(staging));
 #endif
   }
 }
@@ -452,17 +517,11 @@ ROOFTUNE_DEVICE void consume(const WgmmaArgs& args, uint32 base, uint32 rank) {
     if (PING_PONG && turn > 0) named_sync(kTurn + group, 256);
     Sum sums[ROW_BLOCKS][kTileN / 2];
     multiply(tile, base, group_row * 128, ring, sums);
-#if PING_PONG
-    // Its products wait behind these, and the tensor cores need not.
-    if (t + gridDim.x / kCluster < args.tiles) named_arrive(kTurn + 1 - group, 256);
-#if !PROMOTE
-    wgmma_wait<0>();
-    pin(sums);
-    release(base, (ring.stage ? ring.stage : STAGES) - 1);
-#endif
-#endif
+    // The other's products wait behind these, so that the tensor cores need not.
+    if (PING_PONG && t + gridDim.x / kCluster < args.tiles) named_arrive(kTurn + 1 - group, 256);
+    finish(base, ring, sums);
 #if SPLIT
-    stage_sums(sums, base, group_row);
+    stage_sums(sums, group_row);
 #else
     write_tile(args, tile, tile.m + group_row, sums, base, buffer);
 #endif
@@ -472,11 +531,12 @@ ROOFTUNE_DEVICE void consume(const WgmmaArgs& args, uint32 base, uint32 rank) {
 #endif
 }
 
-extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads, 1)
+extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads, BLOCKS)
     rooftune_kernel(const __grid_constant__ WgmmaArgs args) {
   const uint32 base = shared_address(memory);
   const uint32 rank = kCluster > 1 ? cluster_rank() : 0;
-  if (threadIdx.x == 0) {
+  const uint32 warp = threadIdx.x / 32;
+  if (warp == kConsumers / 32 && elect_one()) {
     tma_prefetch(&args.a);
     tma_prefetch(&args.b);
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -486,21 +546,29 @@ extern "C" __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kT
     }
     barrier_init_fence();
   }
-  if (kCluster > 1) {
-    cluster_sync();
-  } else {
-    __syncthreads();
-  }
-  if (threadIdx.x >= kConsumers) {
+  // Copies and arrivals reach into the other blocks of the cluster (the parts of k do so later).
+  if (CLUSTER_M * CLUSTER_N > 1) cluster_sync();
+  if (warp >= kConsumers / 32) {
 #if MOVE_REGISTERS
     give_registers<24>();
 #endif
-    if (threadIdx.x < kConsumers + 32) {
-      if (elect_one()) produce(args, base, rank);
+    if (warp == kConsumers / 32) {
+      // The one that made the barriers need not wait for those who will use them.
+      if (CLUSTER_M * CLUSTER_N == 1) {
+        __syncwarp();
+        named_arrive(kReady, kConsumers + 32);
+      }
+      if (elect_one()) {
+        produce(args, base, rank);
+#if SPLIT
+        prepare_arrivals(args, rank);
+#endif
+      }
       __syncwarp();
     }
     if (SPLIT) cluster_sync();
   } else {
+    if (CLUSTER_M * CLUSTER_N == 1) named_sync(kReady, kConsumers + 32);
 #if MOVE_REGISTERS
     // What three warpgroups of 128 threads, or four, leave of 64K registers.
     take_registers<WARPGROUPS == 2 ? 240 : 160>();

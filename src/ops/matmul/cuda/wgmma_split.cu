@@ -202,33 +202,27 @@ ROOFTUNE_DEVICE void multiply_step(float (&sums)[TILE_N / 2], const Fragment& fr
 
 ROOFTUNE_DEVICE void store_pair(const rooftune::WgmmaSplitArgs& args, float* row, uint32 column,
                                 float first, float second) {
-  first *= args.alpha;
-  second *= args.alpha;
   float* const c = row + column * args.c_col;
-  const bool both = column + 1 < args.n;
-  if (args.pairs && both) {
-    float2* const pair = reinterpret_cast<float2*>(c);
-    if (args.beta != 0) {
-      const float2 old = *pair;
-      first += args.beta * old.x;
-      second += args.beta * old.y;
-    }
-    *pair = {first, second};
+  const bool has_first = column < args.n, has_second = column + 1 < args.n;
+  float old_first = 0, old_second = 0;
+  if (args.beta != 0) {
+    if (has_first) old_first = c[0];
+    if (has_second) old_second = c[args.c_col];
+  }
+  first = args.alpha * first + args.beta * old_first;
+  second = args.alpha * second + args.beta * old_second;
+  if (args.pairs && has_second) {
+    *reinterpret_cast<float2*>(c) = {first, second};
     return;
   }
-  if (column < args.n) c[0] = args.beta != 0 ? first + args.beta * c[0] : first;
-  if (both) c[args.c_col] = args.beta != 0 ? second + args.beta * c[args.c_col] : second;
+  if (has_first) c[0] = first;
+  if (has_second) c[args.c_col] = second;
 }
 
 ROOFTUNE_DEVICE void consume(const rooftune::WgmmaSplitArgs& args, Ring ring) {
   const uint32 thread = threadIdx.x - 128;
   const uint32 lane = thread % 32;
   const uint32 row = thread / 32 * 16 + lane / 4;  // of the tile; and the one 8 below
-  // The warpgroups multiply in turns: one loads, splits and adds up while the other multiplies.
-  // Each has a named barrier that says it is its turn.
-  const uint32 group = thread / 128;
-  const uint32 my_turn = 1 + group, other_turn = 2 - group;
-  if (group == 1) named_arrive(other_turn, 256);
   Place place;
   for (uint32 index = blockIdx.x; index < args.tiles; index += gridDim.x) {
     float totals[TILE_N / 2] = {};
@@ -239,9 +233,7 @@ ROOFTUNE_DEVICE void consume(const rooftune::WgmmaSplitArgs& args, Ring ring) {
       const uint32 a = ring.stages + place.stage * kStageBytes;
       load_fragment(fragment, a + row * 128, lane);
       barrier_wait(ring.split + 8 * place.stage, place.parity);
-      named_sync(my_turn, 256);
       multiply_step(sums, fragment, wgmma_operand(a + kBytesA));
-      named_arrive(other_turn, 256);
       wgmma_wait<0>();
       if (lane == 0) barrier_arrive(ring.empty + 8 * place.stage);
       place.advance();
@@ -261,7 +253,6 @@ ROOFTUNE_DEVICE void consume(const rooftune::WgmmaSplitArgs& args, Ring ring) {
       }
     }
   }
-  if (group == 0) named_sync(my_turn, 256);  // the last turn that it was given
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)

@@ -231,7 +231,7 @@ Status add(Rival& rival, const Library& library, const CblasDialect& dialect) {
                             dialect("cblas_dgemm")));
   }
   rival.unsupported = [products](const GemmArgs& args) { return products->unsupported(args); };
-  rival.run = [products](const GemmArgs& args) { return products->run(args); };
+  rival.run = [products](const GemmArgs& args, Stream) { return products->run(args); };
   return {};
 }
 

@@ -317,7 +317,7 @@ Status add_onednn_products(Rival& rival, const Library& library, int threads) {
     rival.version += " (SYCL)";
   }
   rival.unsupported = [products](const GemmArgs& args) { return products->unsupported(args); };
-  rival.run = [products](const GemmArgs& args) { return products->run(args); };
+  rival.run = [products](const GemmArgs& args, Stream) { return products->run(args); };
   return {};
 }
 

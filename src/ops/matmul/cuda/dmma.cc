@@ -1,0 +1,55 @@
+// f64 on tensor cores.
+#include "ops/matmul/cuda/candidate.h"
+#include "ops/matmul/cuda/tiled.h"
+
+namespace rooftune {
+namespace {
+
+class Dmma final : public Tiled {
+ public:
+  explicit Dmma(const TiledForm& tiles) : Tiled(tiles, TypeFamily::f64, "dmma.cu") {}
+
+  std::vector<Membership> memberships(const MatmulKey& key) const override {
+    if (key.elem_lhs != DType::f64) return {};
+    return {{"f64", 3}};
+  }
+
+ private:
+  std::vector<std::string> own_defines() const override {
+    return {"WARP_M=" + std::to_string(form().tile_m / form().warps_m),
+            "WARP_N=" + std::to_string(form().tile_n / form().warps_n)};
+  }
+  std::uint32_t shared_bytes(Copies copies) const override {
+    const auto row = [](int tile, TileCopyKind kind) {
+      const bool terms = kind == TileCopyKind::terms || kind == TileCopyKind::wide_terms;
+      return terms ? tile : tile + 4;  // stage_doubles() of dmma.cu
+    };
+    return static_cast<std::uint32_t>(
+        form().stages * form().depth * 8 *
+        (row(form().tile_m, copies.a) + row(form().tile_n, copies.b)));
+  }
+  bool likes_wide_terms() const override { return true; }
+};
+
+// In the order of preference at large sizes. Two warps a scheduler and more hide what a barrier
+// costs: blocks are small, and several share a multiprocessor.
+constexpr TiledForm kForms[] = {
+    {"dmma_64x64", 64, 64, 2, 2, 16, 3, 4, false, 0.85, 72},
+    {"dmma_64x64_deep", 64, 64, 2, 2, 16, 4, 3, false, 0.82, 0},
+    {"dmma_128x64", 128, 64, 2, 2, 16, 3, 2, false, 0.86, 48},
+    {"dmma_64x64_8w", 64, 64, 2, 4, 16, 4, 2, false, 0.76, 0},
+    {"dmma_64x32", 64, 32, 2, 1, 16, 4, 5, false, 0.81, 0},
+    {"dmma_32x32", 32, 32, 1, 1, 16, 3, 8, false, 0.66, 0},
+    {"dmma_64x64_split", 64, 64, 2, 2, 16, 3, 4, true, 0.85, 72},
+    {"dmma_128x64_split", 128, 64, 2, 2, 16, 3, 2, true, 0.86, 48},
+    {"dmma_64x64_8w_split", 64, 64, 2, 4, 16, 4, 2, true, 0.76, 0},
+    {"dmma_32x32_split", 32, 32, 1, 1, 16, 3, 8, true, 0.66, 0},
+};
+
+}  // namespace
+
+void add_dmma(CudaCandidates& rows) {
+  for (const TiledForm& form : kForms) rows.push_back(std::make_unique<Dmma>(form));
+}
+
+}  // namespace rooftune

@@ -1,0 +1,33 @@
+// Which tile of which batch and which part of k a block makes.
+#ifndef ROOFTUNE_TILE_ORDER_CUH_
+#define ROOFTUNE_TILE_ORDER_CUH_
+
+#include "ops/matmul/cuda/split.h"
+#include "device/cuda/types.cuh"
+
+struct TilePlace {
+  int tile_m, tile_n, split;
+  int64 batch;
+};
+
+// Strips of 8 tiles in m, and n by n within a strip: blocks that run at the same time share rows
+// of A and columns of B in the second-level cache.
+__device__ __forceinline__ TilePlace tile_place(const rooftune::SplitArgs& args) {
+  constexpr uint32 kStrip = 8;
+  const uint32 tiles_m = args.tiles_m, tiles_n = args.tiles_n;
+  const uint32 tiles = tiles_m * tiles_n;
+  const uint32 outer = blockIdx.x / tiles;
+  const uint32 tile = blockIdx.x - outer * tiles;
+  const uint32 strip = tile / (kStrip * tiles_n);
+  const uint32 first_m = strip * kStrip;
+  const uint32 rows = min(kStrip, tiles_m - first_m);
+  const uint32 inside = tile - first_m * tiles_n;
+  TilePlace place;
+  place.tile_n = int(inside / rows);
+  place.tile_m = int(first_m + inside % rows);
+  place.batch = outer / uint32(args.splits);
+  place.split = int(outer % uint32(args.splits));
+  return place;
+}
+
+#endif  // ROOFTUNE_TILE_ORDER_CUH_
