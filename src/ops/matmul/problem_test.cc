@@ -115,7 +115,9 @@ TEST(MatmulProblemTest, TypesThatThereIsAProductOf) {
       for (const DType c : kAll) products += type_family(a, b, c).has_value();
     }
   }
-  EXPECT_EQ(products, 2 + 2 * 2 + 4);
+  // f32 and f64; the 16-bit types into two; pairs of bytes; pairs of f8 into three.
+  EXPECT_EQ(products, 2 + 2 * 2 + 4 + 4 * 3);
+  EXPECT_EQ(type_family(DType::f8e5m2, DType::f8e4m3, DType::bf16), TypeFamily::f8);
   EXPECT_EQ(type_family(DType::u8, DType::i8, DType::i32), TypeFamily::int8);
   EXPECT_EQ(type_family(DType::f16, DType::f16, DType::f32), TypeFamily::f16);
   EXPECT_FALSE(type_family(DType::f16, DType::f16, DType::bf16));
