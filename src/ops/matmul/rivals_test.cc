@@ -13,12 +13,15 @@
 #include <thread>
 #include <vector>
 
+#include "device/cpu/client.h"
 #include "device/cuda/client.h"
 #include "device/fake/fake_client.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/matmul/problem.h"
+#include "ops/matmul/rivals/cublaslt.h"
+#include "ops/matmul/rivals/emulated_cublaslt_for_test.h"
 #include "rooftune/float8.h"
 
 namespace rooftune {
@@ -245,9 +248,26 @@ RivalOptions options() {
   return options;
 }
 
+constexpr std::string_view kEmulated = "cublaslt_emulated";
+
+std::vector<std::string_view> names_and_emulated() {
+  std::vector<std::string_view> names(rival_names().begin(), rival_names().end());
+  names.push_back(kEmulated);
+  return names;
+}
+
 class EveryRival : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
+    if (GetParam() == kEmulated) {
+      device_ = *CpuClient::make({});
+      rivals::emulated_load = load;
+      rivals::emulated_store = store;
+      rival_.version = rival_.file = kEmulated;
+      ASSERT_TRUE(rivals::add_cublaslt_products(rival_, rivals::emulated_cublaslt(),
+                                                rivals::CudaContext(), *device_));
+      return;
+    }
     RivalOptions asked = options();
     if (runtime_of_rival(GetParam()) == "cuda") {
       auto client = CudaClient::make(0);
@@ -379,7 +399,7 @@ TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
 TEST_P(EveryRival, ChoosesAmongItsAlgorithms) {
   if (!rival_.choose) GTEST_SKIP() << "it has nothing to choose from";
   ASSERT_NE(device_, nullptr);
-  Problem problem({DType::bf16, DType::bf16, DType::f32}, {256, 192, 128, {}, false, true});
+  Problem problem({DType::bf16, DType::bf16, DType::f32}, {64, 48, 32, {}, false, true});
   const Status done = problem.run_on(*device_, [&](const GemmArgs& args) -> Status {
     const std::array<GemmArgs, 2> sets = {args, args};
     if (Status chosen = rival_.choose(sets, Stream{}); !chosen) return chosen;
@@ -389,8 +409,7 @@ TEST_P(EveryRival, ChoosesAmongItsAlgorithms) {
   problem.expect_right();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryRival,
-                         testing::ValuesIn(rival_names().begin(), rival_names().end()),
+INSTANTIATE_TEST_SUITE_P(All, EveryRival, testing::ValuesIn(names_and_emulated()),
                          [](const auto& rival) { return std::string(rival.param); });
 
 TEST(Rivals, UnknownNameIsCorrected) {
