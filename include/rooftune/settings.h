@@ -61,8 +61,8 @@ struct Settings {
   // isa = "portable" | "neon" | "avx2" | "avx512" | "avx512_vnni" | "avx512_bf16" | "avx512_fp16" |
   // "amx": a cap, this level and those before it; absent: all that can be used here.
   std::optional<std::string> isa;
-  // Other libraries as candidates of matmul on the cpu (OpenBLAS, BLIS, oneDNN, MKL, as far as they
-  // are installed), measured and verified like any other.
+  // Other libraries as candidates of matmul, as far as they are installed: on the cpu OpenBLAS,
+  // BLIS, oneDNN and MKL, on a CUDA device cuBLASLt. Measured and verified like any other.
   bool vendor = false;        // vendor = true
   std::string vendor_path;    // vendor_path = "folder:folder": looked through for them, with all
                               //   folders below, before the places of the system

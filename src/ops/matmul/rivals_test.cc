@@ -1,20 +1,28 @@
 #include "ops/matmul/rivals.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "device/cpu/client.h"
+#include "device/cuda/client.h"
 #include "device/fake/fake_client.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ops/matmul/problem.h"
+#include "ops/matmul/rivals/cublaslt.h"
+#include "ops/matmul/rivals/emulated_cublaslt_for_test.h"
+#include "rooftune/float8.h"
 
 namespace rooftune {
 namespace {
@@ -66,6 +74,10 @@ void store(void* at, DType type, double value) {
       return put(at, static_cast<std::int32_t>(value));
     case DType::i8:
       return put(at, static_cast<std::int8_t>(value));
+    case DType::f8e4m3:
+      return put(at, Float8E4M3(static_cast<float>(value)));
+    case DType::f8e5m2:
+      return put(at, Float8E5M2(static_cast<float>(value)));
     default:
       return put(at, static_cast<std::uint8_t>(value));
   }
@@ -85,6 +97,10 @@ double load(const void* at, DType type) {
       return get<std::int32_t>(at);
     case DType::i8:
       return get<std::int8_t>(at);
+    case DType::f8e4m3:
+      return static_cast<double>(static_cast<float>(get<Float8E4M3>(at)));
+    case DType::f8e5m2:
+      return static_cast<double>(static_cast<float>(get<Float8E5M2>(at)));
     default:
       return get<std::uint8_t>(at);
   }
@@ -128,6 +144,8 @@ class Problem {
       a_all *= form.batch[axis], c_all *= form.batch[axis];
       if (!shared) b_all *= form.batch[axis];
     }
+    const auto family = type_family(types.a, types.b, types.c);
+    args_.family = family.value_or(TypeFamily::f32);
     a_ = filled(a_all, types.a, 7, types.a == DType::u8 ? 0 : -2);
     b_ = filled(b_all, types.b, 5, types.b == DType::u8 ? 0 : -1);
     c_ = filled(c_all, types.c, 3, 5);
@@ -136,6 +154,25 @@ class Problem {
   }
 
   const GemmArgs& args() const { return args_; }
+
+  // Runs it on copies in the memory of a device.
+  template <class Run>
+  Status run_on(Client& client, Run run) {
+    GemmArgs args = args_;
+    std::array<Buffer, 3> buffers;
+    const auto copy = [&](Buffer& buffer, const std::vector<std::byte>& from) -> Status {
+      auto made = client.allocate(from.size());
+      if (!made) return std::unexpected(made.error());
+      buffer = *std::move(made);
+      return client.write(Stream{}, buffer.address(), from.data(), from.size());
+    };
+    if (Status done = copy(buffers[0], a_); !done) return done;
+    if (Status done = copy(buffers[1], b_); !done) return done;
+    if (Status done = copy(buffers[2], c_); !done) return done;
+    args.a = buffers[0].address(), args.b = buffers[1].address(), args.c = buffers[2].address();
+    if (Status done = run(args); !done) return done;
+    return client.read(Stream{}, c_.data(), buffers[2].address(), c_.size());
+  }
 
   // Small whole numbers: every order of summing gives the reference in f64 exactly, but for sums
   // that bf16 rounds.
@@ -211,10 +248,34 @@ RivalOptions options() {
   return options;
 }
 
+constexpr std::string_view kEmulated = "cublaslt_emulated";
+
+std::vector<std::string_view> names_and_emulated() {
+  std::vector<std::string_view> names(rival_names().begin(), rival_names().end());
+  names.push_back(kEmulated);
+  return names;
+}
+
 class EveryRival : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
-    auto rival = load_rival(GetParam(), options());
+    if (GetParam() == kEmulated) {
+      device_ = *CpuClient::make({});
+      rivals::emulated_load = load;
+      rivals::emulated_store = store;
+      rival_.version = rival_.file = kEmulated;
+      ASSERT_TRUE(rivals::add_cublaslt_products(rival_, rivals::emulated_cublaslt(),
+                                                rivals::CudaContext(), *device_));
+      return;
+    }
+    RivalOptions asked = options();
+    if (runtime_of_rival(GetParam()) == "cuda") {
+      auto client = CudaClient::make(0);
+      if (!client) GTEST_SKIP() << client.error().text;
+      device_ = *std::move(client);
+      asked.client = device_.get();
+    }
+    auto rival = load_rival(GetParam(), asked);
     if (!rival) {
       EXPECT_TRUE(rival.error().kind == ErrorKind::not_found ||
                   rival.error().kind == ErrorKind::unsupported);
@@ -223,15 +284,21 @@ class EveryRival : public testing::TestWithParam<std::string_view> {
     rival_ = *std::move(rival);
   }
 
+  Status run(Problem& problem) {
+    if (!device_) return rival_.run(problem.args(), Stream{});
+    return problem.run_on(*device_,
+                          [&](const GemmArgs& args) { return rival_.run(args, Stream{}); });
+  }
+
   // Skips what the library says that it cannot do; gives whether it ran.
   bool expect_right_or_unsupported(const Types& types, const Form& form) {
     SCOPED_TRACE(fmt::format(
         "{} x {} into {}, batch of {}, layout {}{}{}, {} of padding", to_string(types.a),
         to_string(types.b), to_string(types.c), form.batch.size(), form.lhs_transposed ? 'T' : 'N',
         form.rhs_transposed ? 'T' : 'N', form.out_transposed ? 'T' : 'N', form.padding));
-    const Problem problem(types, form);
+    Problem problem(types, form);
     const char* why = rival_.unsupported(problem.args());
-    const Status done = rival_.run(problem.args(), Stream{});
+    const Status done = run(problem);
     if (why != nullptr) {
       EXPECT_FALSE(done);
       if (!done) {
@@ -270,6 +337,7 @@ class EveryRival : public testing::TestWithParam<std::string_view> {
     if (ran == 0) GTEST_SKIP() << rival_.version << " has no such product here";
   }
 
+  std::shared_ptr<Client> device_;  // null: the processor; outlives the rival
   Rival rival_;
 };
 
@@ -293,6 +361,8 @@ TEST_P(EveryRival, F16IntoF32) { expect_every_form({DType::f16, DType::f16, DTyp
 TEST_P(EveryRival, I8ByI8) { expect_every_form({DType::i8, DType::i8, DType::i32}); }
 TEST_P(EveryRival, U8ByI8) { expect_every_form({DType::u8, DType::i8, DType::i32}); }
 TEST_P(EveryRival, I8ByU8) { expect_every_form({DType::i8, DType::u8, DType::i32}); }
+TEST_P(EveryRival, F8IntoF32) { expect_every_form({DType::f8e4m3, DType::f8e4m3, DType::f32}); }
+TEST_P(EveryRival, F8IntoBf16) { expect_every_form({DType::f8e4m3, DType::f8e5m2, DType::bf16}); }
 TEST_P(EveryRival, U8ByU8) { expect_every_form({DType::u8, DType::u8, DType::i32}); }
 
 TEST_P(EveryRival, RefusesStrangeStrides) {
@@ -316,8 +386,8 @@ TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
   for (int id = 0; id < 4; ++id) {
     threads.emplace_back([&, id] {
       for (int round = 0; round < 20; ++round) {
-        const Problem problem({DType::f32, DType::f32, DType::f32}, {20 + id % 2, 30, 40, {}});
-        const Status done = rival_.run(problem.args(), Stream{});
+        Problem problem({DType::f32, DType::f32, DType::f32}, {20 + id % 2, 30, 40, {}});
+        const Status done = run(problem);
         EXPECT_TRUE(done);
         problem.expect_right();
       }
@@ -326,16 +396,20 @@ TEST_P(EveryRival, ServesSeveralThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Those that read the host's memory.
-std::vector<std::string_view> rivals_of_the_processor() {
-  std::vector<std::string_view> names;
-  for (const std::string_view name : rival_names()) {
-    if (runtime_of_rival(name) == "cpu") names.push_back(name);
-  }
-  return names;
+TEST_P(EveryRival, ChoosesAmongItsAlgorithms) {
+  if (!rival_.choose) GTEST_SKIP() << "it has nothing to choose from";
+  ASSERT_NE(device_, nullptr);
+  Problem problem({DType::bf16, DType::bf16, DType::f32}, {64, 48, 32, {}, false, true});
+  const Status done = problem.run_on(*device_, [&](const GemmArgs& args) -> Status {
+    const std::array<GemmArgs, 2> sets = {args, args};
+    if (Status chosen = rival_.choose(sets, Stream{}); !chosen) return chosen;
+    return rival_.run(args, Stream{});
+  });
+  ASSERT_TRUE(done) << done.error().text;
+  problem.expect_right();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryRival, testing::ValuesIn(rivals_of_the_processor()),
+INSTANTIATE_TEST_SUITE_P(All, EveryRival, testing::ValuesIn(names_and_emulated()),
                          [](const auto& rival) { return std::string(rival.param); });
 
 TEST(Rivals, UnknownNameIsCorrected) {

@@ -521,15 +521,22 @@ Status add_cublaslt_products(Rival& rival, const Library& library, Client* clien
   if (!memory) return std::unexpected(memory.error());
   const auto context = CudaContext::of(memory->address());
   if (!context) return std::unexpected(context.error());
+  Status added = add_cublaslt_products(rival, *api, *context, *client);
+  if (added) return added;
+  return fail(added.error().kind, library.file() + ": " + added.error().text);
+}
+
+Status add_cublaslt_products(Rival& rival, const LtApi& api, const CudaContext& context,
+                             Client& client) {
   LtHandle handle = nullptr;
   {
-    const CudaContext::Scope scope(*context);
-    if (const int status = api->create(&handle); status != kLtSuccess) {
-      return fail(ErrorKind::unsupported, fmt::format("{} cannot work on {}: {}", library.file(),
-                                                      client->name(), api->describe(status)));
+    const CudaContext::Scope scope(context);
+    if (const int status = api.create(&handle); status != kLtSuccess) {
+      return fail(ErrorKind::unsupported,
+                  fmt::format("it cannot work on {}: {}", client.name(), api.describe(status)));
     }
   }
-  const auto products = std::make_shared<Products>(*api, *context, handle, *client);
+  const auto products = std::make_shared<Products>(api, context, handle, client);
   rival.unsupported = &Products::unsupported;
   rival.run = [products](const GemmArgs& args, Stream stream) {
     return products->run(args, stream);

@@ -3,6 +3,7 @@
 #define ROOFTUNE_OPS_MATMUL_RIVALS_CUBLASLT_H_
 
 #include "ops/matmul/rivals.h"
+#include "ops/matmul/rivals/cublaslt_api.h"
 #include "ops/matmul/rivals/library.h"
 #include "rooftune/device.h"
 
@@ -15,6 +16,9 @@ namespace rooftune::rivals {
 // none can be allocated, and an algorithm without runs. `client` outlives the rival.
 // Errors: unsupported when the library lacks a function or cannot work on the device.
 Status add_cublaslt_products(Rival& rival, const Library& library, Client* client);
+// The same of a library that was looked into, on the device with this context.
+Status add_cublaslt_products(Rival& rival, const LtApi& api, const CudaContext& context,
+                             Client& client);
 
 }  // namespace rooftune::rivals
 

@@ -81,6 +81,7 @@ Result<CudaContext> CudaContext::of(const void* memory) {
 }
 
 CudaContext::Scope::Scope(const CudaContext& context) : context_(context) {
+  if (context.context_ == nullptr) return;
   void* current = nullptr;
   if (context.current_(&current) == 0 && current == context.context_) return;
   pushed_ = context.push_(context.context_) == 0;

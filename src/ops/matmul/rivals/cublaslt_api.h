@@ -103,6 +103,7 @@ struct LtApi {
 // the calling thread has, and takes the first GPU when it has none.
 class CudaContext {
  public:
+  CudaContext() = default;  // none: whatever a thread has
   // `memory` is of the device. Errors: unsupported, with what is missing or failed.
   static Result<CudaContext> of(const void* memory);
 
@@ -120,8 +121,6 @@ class CudaContext {
   };
 
  private:
-  CudaContext() = default;
-
   int (*pointer_attribute_)(void* value, int attribute, std::uint64_t pointer) = nullptr;
   int (*retain_)(void** context, int device) = nullptr;
   int (*current_)(void** context) = nullptr;
