@@ -34,7 +34,6 @@ class Gemv : public CudaCandidate {
     }
     if (form_ == Form::perpendicular && v.b_col != 1 && v.n != 1)
       return "the matrix is not contiguous along its columns";
-    // Half of it: the kernels' numbers of columns are 32-bit blocks times threads.
     if (args.m > kMaxBlocks || args.n > kMaxBlocks / args.m || blocks(v) > kMaxBlocks / v.batch)
       return "too large";
     return nullptr;
