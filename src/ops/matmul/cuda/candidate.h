@@ -89,7 +89,8 @@ class CudaCandidate {
   virtual CudaVariant variant(const GemmArgs& args) const = 0;
   // Its kernels, in the order in which run() gets them.
   virtual std::vector<CudaKernelPlan> plans(CudaVariant variant) const = 0;
-  // Every specialisation that variant() can give: the tests compile them all.
+  // Specialisations that stand for all that variant() can give: every form of code, and every type
+  // in one of them. The tests compile them, and the candidate's version is made of them.
   virtual std::vector<CudaVariant> variants() const = 0;
   virtual Status run(CudaLauncher& launcher, std::span<const Kernel* const> kernels,
                      const GemmArgs& args) const = 0;
