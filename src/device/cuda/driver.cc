@@ -77,6 +77,7 @@ Result<CudaDriver> load() {
   find(driver.end_capture, ROOFTUNE_TEXT(cuStreamEndCapture));
   find(driver.exchange_capture_mode, ROOFTUNE_TEXT(cuThreadExchangeStreamCaptureMode));
   find(driver.graph_instantiate, ROOFTUNE_TEXT(cuGraphInstantiate));
+  find(driver.graph_upload, ROOFTUNE_TEXT(cuGraphUpload));
   find(driver.graph_launch, ROOFTUNE_TEXT(cuGraphLaunch));
   find(driver.graph_exec_destroy, ROOFTUNE_TEXT(cuGraphExecDestroy));
   find(driver.graph_destroy, ROOFTUNE_TEXT(cuGraphDestroy));

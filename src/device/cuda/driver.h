@@ -54,6 +54,7 @@ struct CudaDriver {
   decltype(&::cuStreamEndCapture) end_capture;
   decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode;
   decltype(&::cuGraphInstantiate) graph_instantiate;
+  decltype(&::cuGraphUpload) graph_upload;
   decltype(&::cuGraphLaunch) graph_launch;
   decltype(&::cuGraphExecDestroy) graph_exec_destroy;
   decltype(&::cuGraphDestroy) graph_destroy;

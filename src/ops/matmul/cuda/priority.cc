@@ -58,6 +58,7 @@ cuda_group_priorities() {
           {"gemv", gemv_priority},
           {"hopper", [](const MatmulKey&) { return 3; }},
           {"stream", [](const MatmulKey&) { return 3; }},
+          {"tiny", [](const MatmulKey&) { return 3; }},
           {"f64", [](const MatmulKey&) { return 3; }},
           {"best_guesses", [](const MatmulKey&) { return 4; }}};
 }

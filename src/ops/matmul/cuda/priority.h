@@ -15,8 +15,8 @@
 namespace rooftune {
 
 // The groups that candidates name in memberships(); `best_guesses` is made here.
-inline constexpr std::array<std::string_view, 7> kCudaGroups = {
-    "accelerated", "unit", "tma", "gemv", "hopper", "stream", "f64"};
+inline constexpr std::array<std::string_view, 8> kCudaGroups = {
+    "accelerated", "unit", "tma", "gemv", "hopper", "stream", "tiny", "f64"};
 
 // Their priorities for a key (SYSTEM section 4), and that of best_guesses, which is above all: on a
 // device that kernels were written for, most of them are known to be far from the best before any
