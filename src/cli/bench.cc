@@ -194,7 +194,8 @@ class Bench {
       if (Status done = call(views, options); !done) return done;
       if (!options.report->tuned) break;
     }
-    const auto reference = ProductCheck::make(sets.front(), matrix_passes(client_, stream_));
+    const auto reference = ProductCheck::make(sets.front(), matrix_passes(client_, stream_),
+                                              high_policy_error(client_.capabilities()));
     if (!reference) return std::unexpected(reference.error());
     const auto checked = [&](auto run) -> Result<Check> {
       if (Status filled = fill_nan(client_, stream_, views.out); !filled) {

@@ -35,6 +35,14 @@ std::optional<int> cuda_index(std::string_view device) {
   return index;
 }
 
+std::unexpected<Error> not_available(const std::string& device, const std::string& reason) {
+  std::string text = "device '" + device + "' is not available: " + reason + "; there are:";
+  for (const DeviceStatus& each : list_devices()) {
+    if (each.available) text += " " + each.name;
+  }
+  return fail(ErrorKind::unsupported, std::move(text));
+}
+
 Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
   if (settings.device == "cpu") {
     CpuOptions options;
@@ -53,21 +61,16 @@ Result<std::shared_ptr<Client>> open_device(const Settings& settings) {
   if (const auto index = cuda_index(settings.device)) {
     auto client = CudaClient::make(*index);
     if (client) return *std::move(client);
-    return fail(client.error().kind,
-                "device '" + settings.device + "' is not available: " + client.error().text);
+    return not_available(settings.device, client.error().text);
   }
   if (settings.device == "fake") {
     return std::make_shared<FakeClient>(demo_script(fake_matmul_work));
   }
-  std::string text = "device '" + settings.device + "' is not available";
+  std::string reason = "no such device";
   for (const DeviceStatus& device : list_devices()) {
-    if (device.name == settings.device) text += ": " + device.reason;
+    if (device.name == settings.device) reason = device.reason;
   }
-  text += "; there are:";
-  for (const DeviceStatus& device : list_devices()) {
-    if (device.available) text += " " + device.name;
-  }
-  return fail(ErrorKind::unsupported, std::move(text));
+  return not_available(settings.device, reason);
 }
 
 // The home folder as the password database has it: the environment is not the library's to read.

@@ -4,21 +4,31 @@
 
 #include "ops/matmul/problem.h"
 #include "ops/matmul/trial.h"
+#include "ops/matmul/verify.h"
 
 namespace rooftune {
 
+namespace {
+
+bool has_matrix_unit(const Capabilities& machine, DType type) {
+  return std::any_of(machine.matrix_units.begin(), machine.matrix_units.end(),
+                     [&](const MatrixUnit& unit) { return unit.lhs == type; });
+}
+
+}  // namespace
+
+double high_policy_error(const Capabilities& machine) {
+  return has_matrix_unit(machine, DType::f32) ? ProductCheck::kTf32Error : ProductCheck::kHighError;
+}
+
 Work matmul_work(const GemmArgs& args, const Capabilities& machine) {
-  const auto has_matrix_unit = [&](DType type) {
-    return std::any_of(machine.matrix_units.begin(), machine.matrix_units.end(),
-                       [&](const MatrixUnit& unit) { return unit.lhs == type; });
-  };
   Work work{matmul_ops(args), matmul_bytes(args), args.a_type, false};
   if (args.family != TypeFamily::f32) {
-    work.matrix_units = has_matrix_unit(args.a_type);
+    work.matrix_units = has_matrix_unit(machine, args.a_type);
     return work;
   }
   if (args.precision == Precision::highest) return work;
-  const bool tf32 = has_matrix_unit(DType::f32);
+  const bool tf32 = has_matrix_unit(machine, DType::f32);
   if (tf32 && args.precision != Precision::medium) {
     // Three products of TF32 parts keep the accuracy of f32.
     work.ops *= args.precision == Precision::split ? 3 : 1;
@@ -29,7 +39,7 @@ Work matmul_work(const GemmArgs& args, const Capabilities& machine) {
   const double parts = args.precision == Precision::split  ? 6
                        : args.precision == Precision::high ? 3
                                                            : 1;
-  const bool tiles = has_matrix_unit(DType::bf16);
+  const bool tiles = has_matrix_unit(machine, DType::bf16);
   const bool vectors = parts == 1 && machine.has_feature("isa:avx512_bf16");
   if (tiles || vectors) {
     work.ops *= parts;

@@ -13,6 +13,9 @@ struct Settings;
 // What a product costs at least, in the arithmetic that its types and policy allow on a machine.
 Work matmul_work(const GemmArgs& args, const Capabilities& machine);
 
+// The error that the policy `high` allows on a machine: that of TF32 where there is such a unit.
+double high_policy_error(const Capabilities& machine);
+
 // Fills a set with what the device of its client can run.
 void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set);
 

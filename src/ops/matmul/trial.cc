@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/matmul/cpu/panels.h"
+#include "ops/matmul/matmul_set.h"
 #include "ops/matmul/verify.h"
 
 namespace rooftune {
@@ -177,7 +178,8 @@ class MatmulTrial final : public Trial<GemmArgs> {
       seen.b_col = 1;
     }
     check_.reset();  // its memory is free for the next one
-    auto made = ProductCheck::make(seen, memory_->passes(stream));
+    auto made = ProductCheck::make(seen, memory_->passes(stream),
+                                   high_policy_error(client_.capabilities()));
     if (!made) return std::unexpected(made.error());
     check_ = *std::move(made);
     return {};

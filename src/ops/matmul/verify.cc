@@ -111,10 +111,11 @@ MatrixBatch part(MatrixBatch matrices, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm,
-                                        std::unique_ptr<MatrixPasses> passes) {
+Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm, std::unique_ptr<MatrixPasses> passes,
+                                        double high_error) {
   ProductCheck result;
   result.passes_ = std::move(passes);
+  result.high_error_ = high_error;
   try {
     if (Status done = result.expect(gemm); !done) return std::unexpected(done.error());
   } catch (const std::bad_alloc&) {
@@ -187,18 +188,19 @@ Status ProductCheck::expect(const GemmArgs& gemm) {
   return {};
 }
 
-double ProductCheck::error_bound(const GemmArgs& gemm) {
+double ProductCheck::error_bound(const GemmArgs& gemm, double high_error) {
   double roots = std::sqrt(double(gemm.k));
   // This check rounds as well.
   const bool in_f64 = gemm.family == TypeFamily::f64 || gemm.family == TypeFamily::int8;
   if (in_f64) roots += std::sqrt(double(gemm.n));
   const Limits limits = limits_of(gemm);
-  const double sums = 4 * limits.epsilon * (roots + 1) + 4 * limits.rounding;
+  double sums = 4 * limits.epsilon * (roots + 1) + 4 * limits.rounding;
+  if (gemm.family == TypeFamily::f8) sums += 0x1p-12;
   switch (gemm.precision) {
     case Precision::split:
       return 4 * sums;
     case Precision::high:
-      return sums + 0x1p-15;
+      return sums + high_error;
     case Precision::medium:
       return sums + 0x1p-7;
     case Precision::highest:
@@ -210,7 +212,7 @@ double ProductCheck::error_bound(const GemmArgs& gemm) {
 Result<Check> ProductCheck::check(const GemmArgs& gemm) const {
   Check check;
   check.conclusive = conclusive_;
-  check.error_bound = error_bound(gemm);
+  check.error_bound = error_bound(gemm, high_error_);
   // Below this a difference is that of subnormal numbers, which have no relative precision.
   const double floor = limits_of(gemm).smallest * double(gemm.n) * double(gemm.k);
   const MatrixBatch c = c_matrices(gemm);

@@ -22,9 +22,13 @@ namespace rooftune {
 // element of n shows as 1 / sqrt(n) or more. The error of a product is the largest of its rows'.
 class ProductCheck {
  public:
+  // What `high` allows: bf16x3, or TF32 where the device has that (SYSTEM section 10).
+  static constexpr double kHighError = 0x1p-15, kTf32Error = 0x1p-10;
+
   // Reads A and B (and C for beta != 0, which must hold C0) now, through `passes`.
   // Errors: out_of_memory; those of the passes.
-  static Result<ProductCheck> make(const GemmArgs& gemm, std::unique_ptr<MatrixPasses> passes);
+  static Result<ProductCheck> make(const GemmArgs& gemm, std::unique_ptr<MatrixPasses> passes,
+                                   double high_error = kHighError);
   // Of memory that the host can read.
   static Result<ProductCheck> make(const GemmArgs& gemm) {
     return make(gemm, host_matrix_passes());
@@ -47,8 +51,9 @@ class ProductCheck {
   // The largest error that is right: 4 eps sqrt(k) + 4 eps, the statistical bound of sums in
   // blocks with a factor for its tail; for f64 and integers, where this check rounds (and nothing
   // else does for integers), sqrt(n) joins sqrt(k). The rounding of a 16-bit output and what the
-  // precision policy allows come on top.
-  static double error_bound(const GemmArgs& gemm);
+  // precision policy allows come on top, and for f8 2^-12: matrix units add its products up with
+  // some 13 bits behind the point.
+  static double error_bound(const GemmArgs& gemm, double high_error = kHighError);
 
  private:
   Status expect(const GemmArgs& gemm);
@@ -58,6 +63,7 @@ class ProductCheck {
   double* x_ = nullptr;                   // both x, and n ones
   double* expected_ = nullptr;            // batch triples: y for both vectors, s
   double* product_ = nullptr;             // a group of triples: C x for both vectors, t
+  double high_error_ = kHighError;
   bool conclusive_ = true;
 };
 

@@ -98,8 +98,9 @@ class CudaCandidate {
   // The groups that it joins for a key, each with its inner priority (SYSTEM section 4); none:
   // only when forced.
   struct Membership {
-    std::string_view group;  // "accelerated", "unit", "tma", "gemv", "hopper", "stream", "tiny", "f64"
-    int inner;               // 3 first ... 0 last; -1: not for this key
+    std::string_view
+        group;  // "accelerated", "unit", "tma", "gemv", "hopper", "stream", "tiny", "f64"
+    int inner;  // 3 first ... 0 last; -1: not for this key
   };
   virtual std::vector<Membership> memberships(const MatmulKey& key) const = 0;
 

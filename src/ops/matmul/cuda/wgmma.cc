@@ -273,6 +273,8 @@ class WgmmaCandidate final : public CudaCandidate {
     }
     if (is_f8(args.a_type) != form_.promote)
       return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
+    if (alignment(args.c) < static_cast<std::uint64_t>(size_of(args.c_type)))
+      return "the output is misaligned";
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     if (product.m > kMost - 1024 || product.n > kMost - 1024 || product.k > kMost - 1024)
