@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "device/cuda/compiler.h"
+#include "device/cuda/context.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/probes.h"
 
@@ -18,99 +19,6 @@ namespace {
 
 // The oldest devices that the kernels are written for have mma.sync, cp.async and ldmatrix.
 constexpr int kLeastCapability = 80;
-
-CUstream native(Stream stream) { return reinterpret_cast<CUstream>(stream.native); }
-CUdeviceptr pointer(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
-
-// The primary context of a device, held while anybody needs it: the client, its buffers, kernels
-// and events. Everything that the driver is asked for happens inside of a Scope.
-class Context {
- public:
-  static Result<std::shared_ptr<Context>> retain(const CudaDriver& driver, CUdevice device) {
-    CUcontext handle = nullptr;
-    if (const CUresult done = driver.primary_retain(&handle, device); done != CUDA_SUCCESS) {
-      return fail(ErrorKind::unsupported, "the device cannot be used: " + driver.describe(done));
-    }
-    return std::shared_ptr<Context>(new Context(driver, device, handle));
-  }
-  ~Context() { driver.primary_release(device_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-
-  // Makes the context that of this thread, and gives the thread back its own.
-  class Scope {
-   public:
-    explicit Scope(const Context& context) : driver_(context.driver) {
-      CUcontext current = nullptr;
-      driver_.context_current(&current);
-      pushed_ = current != context.handle_;
-      if (pushed_) driver_.context_push(context.handle_);
-    }
-    ~Scope() {
-      CUcontext popped = nullptr;
-      if (pushed_) driver_.context_pop(&popped);
-    }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    const CudaDriver& driver_;
-    bool pushed_ = false;
-  };
-
-  // Driver calls that may synchronise are forbidden to a thread while one of its streams is
-  // captured, unless it says that it means them.
-  class Relaxed {
-   public:
-    explicit Relaxed(const Context& context) : driver_(context.driver) {
-      driver_.exchange_capture_mode(&mode_);
-    }
-    ~Relaxed() { driver_.exchange_capture_mode(&mode_); }
-    Relaxed(const Relaxed&) = delete;
-    Relaxed& operator=(const Relaxed&) = delete;
-
-   private:
-    const CudaDriver& driver_;
-    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-  };
-
-  const CudaDriver& driver;
-
- private:
-  Context(const CudaDriver& the_driver, CUdevice device, CUcontext handle)
-      : driver(the_driver), device_(device), handle_(handle) {}
-  const CUdevice device_;
-  const CUcontext handle_;
-};
-
-class CudaKernel final : public Kernel {
- public:
-  CudaKernel(KernelId id, std::shared_ptr<Context> context, CUmodule module, CUfunction entry)
-      : Kernel(std::move(id)), function(entry), context_(std::move(context)), module_(module) {}
-  ~CudaKernel() override {
-    const Context::Scope scope(*context_);
-    context_->driver.module_unload(module_);
-  }
-  const CUfunction function;
-
- private:
-  const std::shared_ptr<Context> context_;
-  const CUmodule module_;
-};
-
-class CudaEvent final : public Event {
- public:
-  CudaEvent(std::shared_ptr<Context> context, CUevent handle)
-      : event(handle), context_(std::move(context)) {}
-  ~CudaEvent() override {
-    const Context::Scope scope(*context_);
-    context_->driver.event_destroy(event);
-  }
-  const CUevent event;
-
- private:
-  const std::shared_ptr<Context> context_;
-};
 
 std::vector<MatrixUnit> matrix_units_of(int capability) {
   std::vector<MatrixUnit> units = {
@@ -141,7 +49,7 @@ std::vector<MatrixUnit> matrix_units_of(int capability) {
 
 class Cuda final : public CudaClient {
  public:
-  Cuda(std::string name, std::shared_ptr<Context> context, CUdevice device)
+  Cuda(std::string name, std::shared_ptr<CudaContext> context, CUdevice device)
       : CudaClient(std::move(name)),
         context_(std::move(context)),
         driver_(context_->driver),
@@ -214,7 +122,7 @@ class Cuda final : public CudaClient {
   std::uint32_t most_shared_bytes() const override { return shared_bytes_; }
 
   Result<void*> allocate_on(Stream stream, std::uint64_t bytes) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate_async(&memory, bytes, native(stream));
     if (done != CUDA_SUCCESS) {
@@ -224,12 +132,12 @@ class Cuda final : public CudaClient {
     return reinterpret_cast<void*>(memory);
   }
   void free_on(Stream stream, void* memory) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     driver_.free_async(pointer(memory), native(stream));
   }
   Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     return checked(driver_.copy_on_device(pointer(to), pointer(from), bytes, native(stream)),
                    "a copy on the device");
   }
@@ -237,7 +145,7 @@ class Cuda final : public CudaClient {
 
   Status write(Stream stream, void* device, const void* source, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     Status done =
         checked(driver_.copy_to_device(pointer(device), source, bytes, native(stream)), "a write");
     // From pinned memory the copy would still be reading when we return.
@@ -245,7 +153,7 @@ class Cuda final : public CudaClient {
   }
   Status read(Stream stream, void* destination, const void* device, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     Status done = checked(driver_.copy_to_host(destination, pointer(device), bytes, native(stream)),
                           "a read");
     return done ? checked(driver_.stream_synchronize(native(stream)), "a read") : done;
@@ -254,7 +162,7 @@ class Cuda final : public CudaClient {
               std::uint64_t bytes) override;
 
   Result<Stream> create_stream() override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     CUstream stream = nullptr;
     // Non-blocking: work on the legacy default stream neither waits for it nor holds it up.
     Status done = checked(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "a new stream");
@@ -263,15 +171,15 @@ class Cuda final : public CudaClient {
   }
   void destroy_stream(Stream stream) override {
     if (stream.native == 0) return;
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     driver_.stream_destroy(native(stream));
   }
   Status synchronize(Stream stream) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     return checked(driver_.stream_synchronize(native(stream)), "the work on a stream");
   }
   bool recording(Stream stream) const override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     // An error: somebody else captures in a way that forbids even the question.
     return driver_.stream_capturing(native(stream), &status) != CUDA_SUCCESS ||
@@ -279,7 +187,7 @@ class Cuda final : public CudaClient {
   }
 
   Result<std::unique_ptr<Event>> record(Stream stream) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     auto event = make_event();
     if (!event) return std::unexpected(event.error());
     if (Status done = checked(driver_.event_record((*event)->event, native(stream)), "an event");
@@ -291,20 +199,20 @@ class Cuda final : public CudaClient {
   Status wait(const Event& event) override {
     const auto* ours = dynamic_cast<const CudaEvent*>(&event);
     if (ours == nullptr) return not_ours();
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     return checked(driver_.event_synchronize(ours->event), "the work before an event");
   }
   Status wait(Stream stream, const Event& event) override {
     const auto* ours = dynamic_cast<const CudaEvent*>(&event);
     if (ours == nullptr) return not_ours();
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     return checked(driver_.stream_wait(native(stream), ours->event, 0), "waiting for an event");
   }
   Result<double> elapsed_s(const Event& from, const Event& to) override {
     const auto* begin = dynamic_cast<const CudaEvent*>(&from);
     const auto* end = dynamic_cast<const CudaEvent*>(&to);
     if (begin == nullptr || end == nullptr) return std::unexpected(not_ours().error());
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     if (Status done = checked(driver_.event_synchronize(end->event), "the work before an event");
         !done) {
       return std::unexpected(std::move(done.error()));
@@ -324,7 +232,7 @@ class Cuda final : public CudaClient {
 
  protected:
   Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate(&memory, bytes);
     if (done != CUDA_SUCCESS) {
@@ -333,13 +241,13 @@ class Cuda final : public CudaClient {
           driver_.describe(done));
     }
     return std::shared_ptr<void>(reinterpret_cast<void*>(memory), [context = context_](void* held) {
-      const Context::Scope inside(*context);
+      const CudaContext::Scope inside(*context);
       context->driver.free(pointer(held));
     });
   }
 
   Status do_launch(Stream stream, const Launch& launch) override {
-    const Context::Scope scope(*context_);
+    const CudaContext::Scope scope(*context_);
     const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
     // Not through the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER: a structure that is aligned to 64
     // bytes (it has a tensor map) does not lie at the beginning of that.
@@ -401,7 +309,7 @@ class Cuda final : public CudaClient {
   Result<std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>>
   captured(Stream stream, FunctionRef<Status()> body, int repeats);
 
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<CudaContext> context_;
   const CudaDriver& driver_;
   const CUdevice device_;
   int capability_ = 0;
@@ -415,7 +323,7 @@ Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> patter
                 fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
   }
   if (bytes == 0) return {};
-  const Context::Scope scope(*context_);
+  const CudaContext::Scope scope(*context_);
   const std::uint64_t size = pattern.size();
   const bool whole = bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % size == 0;
   std::uint32_t word = 0;
@@ -451,8 +359,8 @@ Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> patter
 
 Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
                                                     std::string_view binary) {
-  const Context::Scope scope(*context_);
-  const Context::Relaxed relaxed(*context_);
+  const CudaContext::Scope scope(*context_);
+  const CudaContext::Relaxed relaxed(*context_);
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   // The driver finds the end by itself, so what is no ELF file must not reach it.
@@ -507,7 +415,7 @@ Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
 }
 
 Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
-  const Context::Scope scope(*context_);
+  const CudaContext::Scope scope(*context_);
   auto begin = make_event();
   auto end = make_event();
   if (!begin) return std::unexpected(begin.error());
@@ -546,7 +454,7 @@ Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int r
 }
 
 Status Cuda::encode(const TensorMapShape& shape, TensorMap& map) const {
-  const Context::Scope scope(*context_);
+  const CudaContext::Scope scope(*context_);
   const auto type = [&] {
     switch (shape.dtype) {
       case DType::f64:
@@ -627,7 +535,7 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
   if (const CUresult done = driver.device_get(&device, index); done != CUDA_SUCCESS) {
     return fail(ErrorKind::unsupported, driver.describe(done));
   }
-  auto context = Context::retain(driver, device);
+  auto context = CudaContext::retain(driver, device);
   if (!context) return std::unexpected(context.error());
   auto client = std::make_shared<Cuda>(fmt::format("cuda:{}", index), *std::move(context), device);
   if (Status described = client->describe(); !described) {

@@ -1,5 +1,6 @@
 // What the tensor cores of Hopper can do: two warpgroups multiply tiles that lie in shared memory.
-// Defines: those of hopper.cuh, and EXPONENT, a mask and a pattern that make numbers of random bits.
+// Defines: those of hopper.cuh, and EXPONENT, a mask and a pattern that make numbers of random
+// bits.
 #include "device/cuda/hopper.cuh"
 
 struct Args {

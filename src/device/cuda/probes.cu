@@ -1,5 +1,5 @@
-// Probe kernels: what the plain units, the mma.sync units and the memory of a GPU can do. One of the
-// macros PROBE_... chooses; the argument is ProbeArgs of rooftune/device.h.
+// Probe kernels: what the plain units, the mma.sync units and the memory of a GPU can do. One of
+// the macros PROBE_... chooses; the argument is ProbeArgs of rooftune/device.h.
 using uint16 = unsigned short;
 using uint32 = unsigned int;
 using uint64 = unsigned long long;
@@ -21,7 +21,8 @@ __device__ __forceinline__ uint32 scrambled(uint32 x) {
   return x ^ (x >> 16);
 }
 
-// Two 16-bit numbers of size 1 to 2 and random sign; bf16 and f16 differ in where the exponent ends.
+// Two 16-bit numbers of size 1 to 2 and random sign; bf16 and f16 differ in where the exponent
+// ends.
 __device__ __forceinline__ uint32 random_pair(uint32 seed, uint32 one, uint32 fraction) {
   const uint32 bits = scrambled(seed);
   return (bits & (0x80008000u | fraction * 0x10001u)) | one * 0x10001u;
@@ -42,7 +43,8 @@ extern "C" __global__ void __launch_bounds__(256)
     rooftune_kernel(const __grid_constant__ Args args) {
   const uint32 thread = blockIdx.x * blockDim.x + threadIdx.x;
   Number sums[kChains];
-  for (int i = 0; i < kChains; ++i) sums[i] = Number(0.5) + Number(scrambled(thread + i)) * Number(0x1p-33);
+  for (int i = 0; i < kChains; ++i)
+    sums[i] = Number(0.5) + Number(scrambled(thread + i)) * Number(0x1p-33);
   const Number factor = Number(0.999) + Number(scrambled(thread)) * Number(0x1p-43);
   const Number term = Number(0.0009);
   for (uint64 repeat = 0; repeat < args.repeats; ++repeat) {

@@ -7,8 +7,8 @@
 
 #include "device/cpu/context.h"
 #include "device/cpu/isa.h"
-#include "ops/matmul/gemm_args.h"
 #include "ops/matmul/cpu/row.h"
+#include "ops/matmul/gemm_args.h"
 #include "ops/matmul/key.h"
 
 namespace rooftune {

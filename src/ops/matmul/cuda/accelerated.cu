@@ -12,8 +12,8 @@
 //   STAGES       buffers
 //   MATH_REGISTERS, LOAD_REGISTERS   of a thread; 0: as many for all. Needs four loading warps
 //   MIN_BLOCKS   blocks that should fit a multiprocessor
-#include "ops/matmul/cuda/accelerated_args.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/accelerated_args.h"
 
 #define SCHEDULE_SIMPLE 0    // load, multiply, one buffer
 #define SCHEDULE_DOUBLE 1    // the next tile is on its way while this one is multiplied

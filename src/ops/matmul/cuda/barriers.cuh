@@ -53,8 +53,9 @@ __device__ __forceinline__ void wait_groups() {
 }
 
 #if __CUDA_ARCH__ >= 900
-// What this thread has read in shared memory so far comes before what bulk copies write there once it
-// has arrived at a barrier. They take another way to memory, on which the barrier alone is too little.
+// What this thread has read in shared memory so far comes before what bulk copies write there once
+// it has arrived at a barrier. They take another way to memory, on which the barrier alone is too
+// little.
 __device__ __forceinline__ void fence_before_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -7,9 +7,9 @@
 //            fills a step of k at a time, in one buffer or in two
 //   LOAD   elements that a lane loads at once
 //   B_K    FORM 2 and 3: 1: b is contiguous along k
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/gemv_args.h"
 #include "ops/matmul/cuda/output.cuh"
-#include "device/cuda/types.cuh"
 
 using Sum = sum_of<A_TYPE>::type;
 

@@ -3,8 +3,8 @@
 #ifndef ROOFTUNE_OUTPUT_CUH_
 #define ROOFTUNE_OUTPUT_CUH_
 
-#include "ops/matmul/cuda/output.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/output.h"
 
 __device__ __forceinline__ void store(const rooftune::Output& out, void* base, int64 at,
                                       double sum) {

@@ -6,8 +6,8 @@
 // BYTES:          of an item in the source
 // UNIT:           bytes that a load may take: BYTES, or 1 where operands are misaligned
 // NARROW:         1 rounds f32 to bf16 on the way
-#include "ops/matmul/cuda/repack_args.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/repack_args.h"
 
 using namespace rooftune;
 

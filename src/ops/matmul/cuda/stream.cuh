@@ -13,9 +13,9 @@
 #ifndef ROOFTUNE_STREAM_CUH_
 #define ROOFTUNE_STREAM_CUH_
 
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/stream_args.h"
-#include "device/cuda/types.cuh"
 
 using WElement = W_TYPE;
 using XElement = X_TYPE;

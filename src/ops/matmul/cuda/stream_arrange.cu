@@ -1,7 +1,7 @@
 // Brings the vectors of a stream kernel into the form that it reads: contiguous along k, aligned.
 // Specialised by BYTES, of an element.
-#include "ops/matmul/cuda/stream_args.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/stream_args.h"
 
 #if BYTES == 1
 using Bits = uint8;

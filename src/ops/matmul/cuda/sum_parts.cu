@@ -1,7 +1,7 @@
 // C = alpha * (sum of the parts of a product whose k was split) + beta * C. SUM_TYPE: float,
 // double. Fewer than 2^31 elements: divisions of 64 bits would take longer than the sums.
-#include "ops/matmul/cuda/split.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/split.h"
 
 extern "C" __global__ void __launch_bounds__(256)
     rooftune_kernel(const __grid_constant__ rooftune::SplitArgs args) {

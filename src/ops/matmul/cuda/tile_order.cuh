@@ -2,8 +2,8 @@
 #ifndef ROOFTUNE_TILE_ORDER_CUH_
 #define ROOFTUNE_TILE_ORDER_CUH_
 
-#include "ops/matmul/cuda/split.h"
 #include "device/cuda/types.cuh"
+#include "ops/matmul/cuda/split.h"
 
 struct TilePlace {
   int tile_m, tile_n, split;

@@ -6,9 +6,9 @@
 #ifndef ROOFTUNE_TILE_PRODUCT_CUH_
 #define ROOFTUNE_TILE_PRODUCT_CUH_
 
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/tf32.cuh"
 #include "ops/matmul/cuda/tile_stage.cuh"
-#include "device/cuda/types.cuh"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)

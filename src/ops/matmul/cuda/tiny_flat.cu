@@ -1,9 +1,9 @@
 // Very small products, as many as there are: the elements of C of all batches are numbered through,
 // and K_LANES neighbouring lanes share one. Operands come straight from memory; neighbours want the
 // same lines, which the first cache has. Specialised by A_TYPE, B_TYPE, K_LANES.
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/tiny_args.h"
-#include "device/cuda/types.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
     rooftune_kernel(const __grid_constant__ rooftune::TinyArgs args) {

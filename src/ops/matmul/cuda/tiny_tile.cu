@@ -6,9 +6,9 @@
 //   TM, TN        tile of a thread; TY, TX: threads of a tile; GROUPS: tiles of a block
 //   KC            terms at a time
 //   LOAD          elements that are loaded at once along the contiguous axis
+#include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/output.cuh"
 #include "ops/matmul/cuda/tiny_args.h"
-#include "device/cuda/types.cuh"
 
 using Sum = sum_of<A_TYPE>::type;
 constexpr int kTileM = TM * TY, kTileN = TN * TX, kThreads = TY * TX;
