@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_TUNABLE_SET_H_
 #define ROOFTUNE_TUNABLE_SET_H_
 
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -95,6 +96,13 @@ class Candidate {
   Candidate& group(std::string name, int inner) {
     return group(std::move(name), [inner](const K&) { return inner; });
   }
+  // A guess of its seconds for a legal problem. Where all members of a round have one, the round is
+  // measured in the order of the guesses and without the hopeless ones, and a call that does not
+  // tune runs the best. Only ratios between candidates count.
+  Candidate& predicted(std::function<double(const Args& args)> guess) {
+    predicted_ = std::move(guess);
+    return *this;
+  }
   // Builds what the candidate needs before its first launch (e.g. compiles its kernel): step() or
   // step(args), which is called for every legal problem that is new to the tuner. Steps of several
   // candidates may run at the same time. The time counts as compile time; an error is recorded as
@@ -121,6 +129,7 @@ class Candidate {
   Run run_;
   std::function<const char*(const Args&)> illegal_because_;
   std::function<Status(const Args&)> prepare_;
+  std::function<double(const Args&)> predicted_;
   std::vector<Membership> memberships_;
 };
 
@@ -197,6 +206,16 @@ class TunableSet {
       return fail(ErrorKind::build_failed, detail::exception_text(name(i)));
     }
     return {};
+  }
+  // Nothing where the candidate has no guess, or a useless one.
+  std::optional<double> predicted_s(std::size_t i, const Args& args) const {
+    const auto& guess = candidates_[i]->predicted_;
+    try {
+      const double seconds = guess ? guess(args) : 0;
+      return seconds > 0 && std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
+    } catch (...) {
+      return std::nullopt;
+    }
   }
   // (group priority, inner priority) pairs of a candidate for a key.
   std::vector<std::pair<int, int>> memberships(std::size_t i, const K& key) const {

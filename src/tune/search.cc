@@ -1,6 +1,7 @@
 // The one file of this room that drives a device: measures candidates and makes a decision.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -77,6 +78,41 @@ class OwnStream {
   Stream own_ = {};
 };
 
+// The members of a round in the order of their guesses, the best first; as they are where one has
+// none. `hopeless` gets those that are not worth building and measuring, with the reason.
+struct Hopeless {
+  std::size_t member;
+  std::string reason;
+};
+std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_t> members,
+                                  std::vector<Hopeless>* hopeless) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const std::size_t i : members) {
+    const auto seconds = problem.predicted_s(i);
+    if (!seconds) return members;
+    order.emplace_back(*seconds, i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  // A compiler takes some tenths of a second for each on one core, and machines with such devices
+  // have a dozen cores or more. Guesses are better than a factor of 2.5.
+  constexpr std::size_t kMost = 16;
+  constexpr double kWorst = 2.5;
+  members.clear();
+  for (const auto& [seconds, i] : order) {
+    const double ratio = seconds / order.front().first;
+    if (hopeless == nullptr || (ratio <= kWorst && members.size() < kMost)) {
+      members.push_back(i);
+    } else {
+      char text[64];
+      std::snprintf(text, sizeof text, "expected to take %.2f times as long as the best guess",
+                    ratio);
+      hopeless->push_back({i, text});
+    }
+  }
+  return members;
+}
+
 class Search {
  public:
   Search(TuneContext& context, const std::string& tuner, Problem& problem, const Decision* prior)
@@ -120,6 +156,16 @@ class Search {
     }
     const OwnStream own(client_, problem_);
     if (!own.error.has_value()) return std::unexpected(own.error.error());
+    std::vector<std::size_t> members;
+    const auto begin_round = [&](std::size_t r) {
+      members = members_of(plan[r]);
+      const std::size_t threads =
+          client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
+      preparation_.emplace(
+          members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
+    };
+    // The first round is built while the inputs are made and the device is probed.
+    if (!plan.empty()) begin_round(0);
     if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
       return std::unexpected(made.error());
     }
@@ -130,22 +176,16 @@ class Search {
                                                 " bytes, more than autotune.memory_bytes = " +
                                                 std::to_string(settings_.memory_bytes));
     }
+    find_limit();
+    start_s_ = client_.now_s();
     bool served = false;
     for (std::size_t r = 0; r < plan.size() && !served; ++r) {
-      const std::vector<std::size_t> members = members_of(plan[r]);
-      // The first round is built while the device is probed.
-      Preparation preparation(
-          members, [this](std::size_t i) { return problem_.prepare(i); },
-          client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0);
-      preparation_ = &preparation;
-      if (r == 0) {
-        find_limit();
-        start_s_ = client_.now_s();
-      }
+      if (r > 0) begin_round(r);
       served = run_round(members);
       if (trial_error_) return std::unexpected(*trial_error_);
       if (!served && decision_.partial) break;
     }
+    preparation_.reset();
     return conclude(plan);
   }
 
@@ -230,6 +270,11 @@ class Search {
         continue;
       }
       if (!disqualified(evidence(i).verdict)) members.push_back(i);
+    }
+    std::vector<Hopeless> hopeless;
+    members = by_guess(problem_, std::move(members), &hopeless);
+    for (auto& [i, reason] : hopeless) {
+      if (evidence(i).samples.empty()) evidence(i).reason = std::move(reason);
     }
     return members;
   }
@@ -524,7 +569,7 @@ class Search {
   std::vector<Visit> visits_;      // by candidate
   double start_s_ = 0;
   std::optional<Error> trial_error_;
-  Preparation* preparation_ = nullptr;  // of the round in progress
+  std::optional<Preparation> preparation_;  // of the round in progress
 };
 
 }  // namespace
@@ -534,7 +579,8 @@ std::vector<std::size_t> untuned_order(const Problem& problem) {
   for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
   std::vector<std::size_t> order;
   for (const auto& round : make_plan(memberships)) {
-    order.insert(order.end(), round.begin(), round.end());
+    const auto members = by_guess(problem, round, nullptr);
+    order.insert(order.end(), members.begin(), members.end());
   }
   order.push_back(0);
   return order;

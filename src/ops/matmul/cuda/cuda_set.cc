@@ -156,7 +156,6 @@ class Row {
 struct Rows {
   CudaMachine machine;
   std::vector<std::unique_ptr<Row>> rows;
-  BestGuesses guesses;
 };
 
 }  // namespace
@@ -169,12 +168,11 @@ void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   for (auto& candidate : all_cuda_candidates()) {
     shared->rows.push_back(std::make_unique<Row>(client, shared->machine, std::move(candidate)));
   }
-  for (const auto& row : shared->rows) shared->guesses.add(row->candidate());
 
   for (const auto& [name, priority] : cuda_group_priorities())
     set.group(std::string(name), priority);
-  for (std::size_t i = 0; i < shared->rows.size(); ++i) {
-    Row& row = *shared->rows[i];
+  for (const auto& each : shared->rows) {
+    Row& row = *each;
     const CudaCandidate& candidate = row.candidate();
     const char* const missing = lacking(candidate.needs(), client.capability());
     auto& added =
@@ -198,9 +196,8 @@ void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
       });
     }
     if (missing == nullptr) {
-      added.group("best_guesses", [shared, i](const MatmulKey& key) {
-        constexpr int kFirst = 3, kNever = -1;
-        return shared->guesses.contains(key, i, shared->machine) ? kFirst : kNever;
+      added.group("best_guesses", 3).predicted([shared, &candidate](const GemmArgs& args) {
+        return candidate.predicted_s(args, shared->machine);
       });
     }
   }

@@ -15,11 +15,51 @@
 #include "device/cuda/compiler.h"
 #include "ops/matmul/cuda/priority.h"
 #include "ops/matmul/cuda/trial_memory.h"
-#include "ops/matmul/matmul_set.h"
+#include "ops/matmul/problem.h"
 #include "ops/reduce/cuda/kernels.h"
 
 namespace rooftune {
 namespace {
+
+// A product with the sizes, types and layouts of a key, of dense matrices without memory.
+GemmArgs product_of(const MatmulKey& key) {
+  GemmArgs args;
+  const auto family = type_family(key.elem_lhs, key.elem_rhs, key.elem_out);
+  args.family = family.value_or(TypeFamily::f32);
+  args.a_type = key.elem_lhs;
+  args.b_type = key.elem_rhs;
+  args.c_type = key.elem_out;
+  args.precision = key.precision;
+  args.m = key.m;
+  args.n = key.n;
+  args.k = key.k;
+  // Pitches as aligned as those of the key: an odd one is an odd number of elements longer.
+  const auto lay = [](const MatrixLayout& layout, int stride_bits, std::int64_t rows,
+                      std::int64_t cols, DType type, std::int64_t& row, std::int64_t& col) {
+    const bool transposed = layout.form == LayoutClass::mildly_permuted && layout.transposed;
+    const std::int64_t unit =
+        std::max<std::int64_t>(1, (std::int64_t{1} << stride_bits) / size_of(type));
+    const std::int64_t inner = transposed ? rows : cols;
+    std::int64_t pitch = (inner + unit - 1) / unit * unit;
+    if (pitch / unit % 2 == 0 && stride_bits < 10) pitch += unit;
+    row = transposed ? 1 : pitch;
+    col = transposed ? pitch : 1;
+    if (layout.form == LayoutClass::highly_permuted) row = col = 2;
+  };
+  lay(key.layout_lhs, key.lhs_stride, key.m, key.k, key.elem_lhs, args.a_row, args.a_col);
+  lay(key.layout_rhs, key.rhs_stride, key.k, key.n, key.elem_rhs, args.b_row, args.b_col);
+  lay(key.layout_out, 10, key.m, key.n, key.elem_out, args.c_row, args.c_col);
+  args.beta = key.accumulate ? 1 : 0;
+  args.batch = key.batch;
+  if (key.batch > 1) {
+    args.batch_rank = 1;
+    args.batch_extent[0] = key.batch;
+    args.a_batch[0] = std::max(args.a_row * args.m, args.a_col * args.k);
+    args.b_batch[0] = std::max(args.b_row * args.k, args.b_col * args.n);
+    args.c_batch[0] = std::max(args.c_row * args.m, args.c_col * args.n);
+  }
+  return args;
+}
 
 int least_capability(CudaNeeds needs) {
   switch (needs) {
