@@ -190,6 +190,9 @@ class Tuner final : public TunerBase {
  private:
   // Everything that is not a hit; kept out of line so that a hit stays small.
   [[gnu::noinline]] Status miss(const K& key, const Args& args, Stream stream, CallReport* report);
+  // A miss on a stream that is captured: nothing on it runs before the graph does, so nothing can
+  // be measured or waited for. Takes what memory or the store know, or else the untuned choice.
+  Status record(const K& key, const Args& args, Stream stream, CallReport* report);
   // Runs on the caller's output the first legal candidate of `order` that succeeds.
   // `failed` takes those that were tried and could not (shortage of memory aside, which passes).
   Status run_first(const std::vector<std::size_t>& order, const Args& args, Stream stream,
@@ -349,6 +352,7 @@ template <class K, class Args>
 Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallReport* report) {
   if (set_.size() == 0) return fail(ErrorKind::no_candidate, name_ + " has no candidates");
 
+  if (set_.client().recording(stream)) return record(key, args, stream, report);
   std::unique_lock lock(mutex_);
   // Another thread may be at this key: wait for it, or do without.
   const auto find_pending = [&] { return std::find(pending_.begin(), pending_.end(), key); };
@@ -374,14 +378,6 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   if (taken) {
     lock.unlock();
     return run_first(order_of(nullptr), args, stream, Origin::fallback, false, report);
-  }
-  if (set_.client().recording(stream)) {
-    // The stream is captured: nothing on it runs before the graph does, so nothing can be measured.
-    lock.unlock();
-    if (entry != nullptr && usable(entry->ranking, args)) {
-      return run_first(order_of(entry->decision.get()), args, stream, entry->origin, false, report);
-    }
-    return untuned(key, args, stream, report);
   }
   const std::uint64_t generation = generation_;
   std::shared_ptr<const Decision> known = entry != nullptr ? entry->decision : nullptr;
@@ -425,6 +421,20 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   }
   return run_first(order_of(decision.get()), args, stream, decision->origin,
                    decision->cost.launches > 0, report);
+}
+
+template <class K, class Args>
+Status Tuner<K, Args>::record(const K& key, const Args& args, Stream stream, CallReport* report) {
+  const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+  if (entry != nullptr && usable(entry->ranking, args)) {
+    return run_first(order_of(entry->decision.get()), args, stream, entry->origin, false, report);
+  }
+  const detail::TypedProblem<K, Args> problem(set_, key, args, stream);
+  if (const auto stored = detail::load_decision(context_, name_, problem);
+      stored && usable(indices(stored->decision.ranking), args)) {
+    return run_first(order_of(&stored->decision), args, stream, Origin::store, false, report);
+  }
+  return untuned(key, args, stream, report);
 }
 
 template <class K, class Args>

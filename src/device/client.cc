@@ -43,6 +43,14 @@ Result<std::shared_ptr<const Kernel>> Client::compile(const KernelSource& source
   }
   // Outside the table's lock: only those who want this very kernel wait for it.
   std::call_once(entry->once, [&] { entry->kernel = build_or_load(source); });
+  if (!entry->kernel && entry->kernel.error().kind == ErrorKind::out_of_memory) {
+    // A shortage passes: the next who asks tries again.
+    const std::lock_guard lock(table_mutex_);
+    if (const auto found = table_.find(source.id.digest());
+        found != table_.end() && found->second == entry) {
+      table_.erase(found);
+    }
+  }
   return entry->kernel;
 }
 

@@ -91,7 +91,9 @@ std::vector<DeviceStatus> list_devices() {
   std::vector<DeviceStatus> all = {{"cpu", true, ""}, {"fake", true, ""}};
   if (const auto devices = CudaClient::list()) {
     for (std::size_t i = 0; i < devices->size(); ++i) {
-      all.push_back({"cuda:" + std::to_string(i), true, ""});
+      const auto made = CudaClient::supports((*devices)[i]);
+      all.push_back({"cuda:" + std::to_string(i), made.has_value(),
+                     made ? std::string() : made.error().text});
     }
   } else {
     all.push_back({"cuda:0", false, devices.error().text});

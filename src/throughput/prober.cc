@@ -70,17 +70,22 @@ std::vector<double> Prober::curve_points() const {
   return points;
 }
 
+// On devices that measure on streams of their own: as a search does, so that both time launches in
+// the same way, and nothing of the host program is waited for.
+Status Prober::own_stream() {
+  if (stream_.native != 0 || !client_.capabilities().compiles_at_run_time) return {};
+  const auto own = client_.create_stream();
+  if (!own) return std::unexpected(own.error());
+  stream_ = *own;
+  return {};
+}
+
 Result<double> Prober::timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats) {
   const Launch launch{kernel.kernel.get(), &args, sizeof args, kernel.groups, kernel.group_size,
                       /*shared_bytes=*/0,  {}};
   const auto lock = client_.exclusive();
   launches_ += static_cast<std::uint64_t>(repeats);
-  if (stream_.native == 0 && client_.capabilities().compiles_at_run_time) {
-    // As a search does, so that both time launches in the same way.
-    const auto own = client_.create_stream();
-    if (!own) return std::unexpected(own.error());
-    stream_ = *own;
-  }
+  if (Status ready = own_stream(); !ready) return std::unexpected(std::move(ready.error()));
   auto seconds = client_.profile(
       stream_, [&] { return client_.launch(stream_, launch); }, repeats);
   if (!seconds) return seconds;
@@ -156,8 +161,8 @@ Result<double> Prober::measure_memory(ProbeKind kind, double working_set_bytes) 
     scratch_ = *std::move(memory);
     const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80},
                                  std::byte{0x3f}};
-    Status filled = client_.fill(Stream{}, scratch_.address(), pattern, scratch_.bytes());
-    if (filled) filled = client_.synchronize(Stream{});
+    Status filled = own_stream();
+    if (filled) filled = client_.fill(stream_, scratch_.address(), pattern, scratch_.bytes());
     if (!filled) return std::unexpected(filled.error());
   }
   ProbeArgs args;

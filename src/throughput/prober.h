@@ -98,6 +98,7 @@ class Prober {
   Result<double> measure_compute(ProbeKind kind, DType dtype);
   Result<double> measure_memory(ProbeKind kind, double working_set_bytes);
   Result<double> measure_launch();
+  Status own_stream();
   Result<double> timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats);
   std::vector<double> curve_points() const;
 

@@ -78,8 +78,8 @@ class OwnStream {
   Stream own_ = {};
 };
 
-// The members of a round in the order of their guesses, the best first; as they are where one has
-// none. `hopeless` gets those that are not worth building and measuring, with the reason.
+// The members of a round in the order of their guesses, the best first; those without a guess stand
+// before them. `hopeless` gets those that are not worth building and measuring, with the reason.
 struct Hopeless {
   std::size_t member;
   std::string reason;
@@ -88,21 +88,22 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
                                   std::vector<Hopeless>* hopeless) {
   std::vector<std::pair<double, std::size_t>> order;
   for (const std::size_t i : members) {
-    const auto seconds = problem.predicted_s(i);
-    if (!seconds) return members;
-    order.emplace_back(*seconds, i);
+    if (const auto seconds = problem.predicted_s(i)) order.emplace_back(*seconds, i);
   }
+  if (order.empty()) return members;
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   // A compiler takes some tenths of a second for each on one core, and machines with such devices
   // have a dozen cores or more. Guesses are better than a factor of 2.5.
   constexpr std::size_t kMost = 16;
   constexpr double kWorst = 2.5;
-  members.clear();
+  std::erase_if(members, [&](std::size_t i) { return problem.predicted_s(i).has_value(); });
+  std::size_t kept = 0;
   for (const auto& [seconds, i] : order) {
     const double ratio = seconds / order.front().first;
-    if (hopeless == nullptr || (ratio <= kWorst && members.size() < kMost)) {
+    if (hopeless == nullptr || (ratio <= kWorst && kept < kMost)) {
       members.push_back(i);
+      ++kept;
     } else {
       char text[64];
       std::snprintf(text, sizeof text, "expected to take %.2f times as long as the best guess",
@@ -157,15 +158,15 @@ class Search {
     const OwnStream own(client_, problem_);
     if (!own.error.has_value()) return std::unexpected(own.error.error());
     std::vector<std::size_t> members;
-    const auto begin_round = [&](std::size_t r) {
-      members = members_of(plan[r]);
+    const auto begin_round = [&](const std::vector<std::size_t>& round) {
+      members = members_of(round);
       const std::size_t threads =
           client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
       preparation_.emplace(
           members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
     };
     // The first round is built while the inputs are made and the device is probed.
-    if (!plan.empty()) begin_round(0);
+    if (!plan.empty()) begin_round(plan[0]);
     if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
       return std::unexpected(made.error());
     }
@@ -180,8 +181,13 @@ class Search {
     start_s_ = client_.now_s();
     bool served = false;
     for (std::size_t r = 0; r < plan.size() && !served; ++r) {
-      if (r > 0) begin_round(r);
+      if (r > 0) begin_round(plan[r]);
       served = run_round(members);
+      // Nobody ran: those that were not expected to be good have their turn, some at a time.
+      while (!served && !later_.empty() && !trial_error_ && !decision_.partial) {
+        begin_round(std::exchange(later_, {}));
+        served = run_round(members);
+      }
       if (trial_error_) return std::unexpected(*trial_error_);
       if (!served && decision_.partial) break;
     }
@@ -273,8 +279,12 @@ class Search {
     }
     std::vector<Hopeless> hopeless;
     members = by_guess(problem_, std::move(members), &hopeless);
+    later_.clear();
     for (auto& [i, reason] : hopeless) {
-      if (evidence(i).samples.empty()) evidence(i).reason = std::move(reason);
+      later_.push_back(i);
+      if (!evidence(i).samples.empty()) continue;
+      evidence(i).verdict = Verdict::eliminated;
+      evidence(i).reason = std::move(reason);
     }
     return members;
   }
@@ -335,6 +345,8 @@ class Search {
     context_.internals().span("measure", problem_.name(i), begin);
     if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
     if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
+      // A shortage of memory passes: nothing of this search is to be believed later.
+      if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
       disqualify(i, Verdict::launch_failed, seconds.error().text);
       return std::nullopt;
     }
@@ -569,7 +581,8 @@ class Search {
   std::vector<Visit> visits_;      // by candidate
   double start_s_ = 0;
   std::optional<Error> trial_error_;
-  std::optional<Preparation> preparation_;  // of the round in progress
+  std::vector<std::size_t> later_;          // of the round in progress: cut off by their guesses
+  std::optional<Preparation> preparation_;  // likewise
 };
 
 }  // namespace

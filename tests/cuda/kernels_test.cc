@@ -115,7 +115,7 @@ std::vector<Job> jobs(const std::vector<int>& architectures, bool quick) {
           }
           if (plan.shared_bytes > shared_bytes_of(capability))
             continue;  // refused as illegal there
-          const auto source = cuda_kernel_source("kernel", plan);
+          const auto source = cuda_kernel_source(plan);
           if (!source) {
             ADD_FAILURE() << candidate->name() << ": " << source.error().text;
             continue;
@@ -165,7 +165,7 @@ TEST(CudaKernelsTest, CompileWithinWhatTheyDeclare) {
   const auto work = [&] {
     for (std::size_t i = next++; i < all.size(); i = next++) {
       const auto& [candidate, plan, capability] = all[i];
-      const auto source = cuda_kernel_source(candidate, plan);
+      const auto source = cuda_kernel_source(plan);
       const std::string what =
           candidate + " " + source->get().id.parameters + " for " + cuda_architecture(capability);
       const auto output = (*compiler)->compile(std::string(source->get().text), "kernel.cu",
@@ -256,7 +256,7 @@ TEST(CudaKernelsTest, EachPlansKernelsForWhatItTakes) {
                 ++legal;
                 if (failed.contains(candidate->name())) continue;  // told of once
                 for (const CudaKernelPlan& plan : candidate->plans(candidate->variant(args))) {
-                  if (cuda_kernel_source("kernel", plan) && plan.threads > 0 &&
+                  if (cuda_kernel_source(plan) && plan.threads > 0 &&
                       plan.shared_bytes <= machine.shared_bytes) {
                     continue;
                   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -12,40 +13,11 @@
 #include "device/cuda/compiler.h"
 #include "device/cuda/context.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/matrix_units.h"
 #include "device/cuda/probes.h"
 
 namespace rooftune {
 namespace {
-
-// The oldest devices that the kernels are written for have mma.sync, cp.async and ldmatrix.
-constexpr int kLeastCapability = 80;
-
-std::vector<MatrixUnit> matrix_units_of(int capability) {
-  std::vector<MatrixUnit> units = {
-      {"mma", DType::f16, DType::f16, DType::f32, 16, 8, 16},
-      {"mma", DType::bf16, DType::bf16, DType::f32, 16, 8, 16},
-      {"mma_tf32", DType::f32, DType::f32, DType::f32, 16, 8, 8},
-      {"mma", DType::f64, DType::f64, DType::f64, 8, 8, 4},
-  };
-  const auto add_each_pair = [&](const char* name, DType one, DType two, DType sum, int m, int n,
-                                 int k) {
-    for (const DType lhs : {one, two}) {
-      for (const DType rhs : {one, two}) units.push_back({name, lhs, rhs, sum, m, n, k});
-    }
-  };
-  add_each_pair("mma", DType::i8, DType::u8, DType::i32, 16, 8, 32);
-  if (capability >= 89) {
-    add_each_pair("mma", DType::f8e4m3, DType::f8e5m2, DType::f32, 16, 8, 32);
-  }
-  if (capability == 90) {
-    units.push_back({"wgmma", DType::f16, DType::f16, DType::f32, 64, 256, 16});
-    units.push_back({"wgmma", DType::bf16, DType::bf16, DType::f32, 64, 256, 16});
-    units.push_back({"wgmma_tf32", DType::f32, DType::f32, DType::f32, 64, 256, 8});
-    add_each_pair("wgmma", DType::i8, DType::u8, DType::i32, 64, 256, 32);
-    add_each_pair("wgmma", DType::f8e4m3, DType::f8e5m2, DType::f32, 64, 256, 32);
-  }
-  return units;
-}
 
 class Cuda final : public CudaClient {
  public:
@@ -55,6 +27,12 @@ class Cuda final : public CudaClient {
         driver_(context_->driver),
         device_(device) {}
 
+  ~Cuda() override {
+    if (pool_ == nullptr) return;
+    const CudaContext::Apart apart(*context_);
+    driver_.destroy_pool(pool_);
+  }
+
   Status describe() {
     char product[256] = {};
     std::size_t memory = 0;
@@ -62,12 +40,7 @@ class Cuda final : public CudaClient {
     driver_.device_memory(&memory, device_);
     capability_ = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    if (capability_ < kLeastCapability) {
-      return fail(ErrorKind::unsupported,
-                  fmt::format("{} has compute capability {}.{}; {}.{} is the least", product,
-                              capability_ / 10, capability_ % 10, kLeastCapability / 10,
-                              kLeastCapability % 10));
-    }
+    if (Status supported = supports({product, capability_}); !supported) return supported;
     const auto compiler = CudaCompiler::get();
     shared_bytes_ = static_cast<std::uint32_t>(
         attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -108,13 +81,19 @@ class Cuda final : public CudaClient {
                      {"driver", std::to_string(driver_.version)},
                      {"nvrtc", compiler ? (*compiler)->version() : "none"}}));
 
-    // Memory of the pool stays with the process between calls: giving it back to the system costs
-    // more than a kernel.
-    CUmemoryPool pool = nullptr;
-    if (driver_.default_pool(&pool, device_) == CUDA_SUCCESS) {
-      cuuint64_t all = ~cuuint64_t{0};
-      driver_.set_pool_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
+    // A pool of our own: memory stays with it between calls, since giving it back to the system
+    // costs more than a kernel, and the host program's pool is not ours to change.
+    const CudaContext::Scope scope(*context_);
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = device_;
+    if (Status made = checked(driver_.create_pool(&pool_, &properties), "a pool of memory");
+        !made) {
+      return made;
     }
+    cuuint64_t all = ~cuuint64_t{0};
+    driver_.set_pool_attribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
     return {};
   }
 
@@ -124,12 +103,11 @@ class Cuda final : public CudaClient {
   Result<void*> allocate_on(Stream stream, std::uint64_t bytes) override {
     const CudaContext::Scope scope(*context_);
     CUdeviceptr memory = 0;
-    const CUresult done = driver_.allocate_async(&memory, bytes, native(stream));
-    if (done != CUDA_SUCCESS) {
-      return fail(ErrorKind::out_of_memory, fmt::format("{}: {} bytes of scratch memory: {}",
-                                                        name(), bytes, driver_.describe(done)));
-    }
-    return reinterpret_cast<void*>(memory);
+    const CUresult done = driver_.allocate_from_pool(&memory, bytes, pool_, native(stream));
+    if (done == CUDA_SUCCESS) [[likely]]
+      return reinterpret_cast<void*>(memory);
+    return std::unexpected(
+        checked(done, fmt::format("{} bytes of scratch memory", bytes).c_str()).error());
   }
   void free_on(Stream stream, void* memory) override {
     const CudaContext::Scope scope(*context_);
@@ -145,7 +123,7 @@ class Cuda final : public CudaClient {
 
   Status write(Stream stream, void* device, const void* source, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     Status done =
         checked(driver_.copy_to_device(pointer(device), source, bytes, native(stream)), "a write");
     // From pinned memory the copy would still be reading when we return.
@@ -153,7 +131,7 @@ class Cuda final : public CudaClient {
   }
   Status read(Stream stream, void* destination, const void* device, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     Status done = checked(driver_.copy_to_host(destination, pointer(device), bytes, native(stream)),
                           "a read");
     return done ? checked(driver_.stream_synchronize(native(stream)), "a read") : done;
@@ -162,7 +140,7 @@ class Cuda final : public CudaClient {
               std::uint64_t bytes) override;
 
   Result<Stream> create_stream() override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     CUstream stream = nullptr;
     // Non-blocking: work on the legacy default stream neither waits for it nor holds it up.
     Status done = checked(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "a new stream");
@@ -171,23 +149,27 @@ class Cuda final : public CudaClient {
   }
   void destroy_stream(Stream stream) override {
     if (stream.native == 0) return;
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     driver_.stream_destroy(native(stream));
+    // What graphs that were measured on it had as scratch memory.
+    driver_.trim_graph_memory(device_);
   }
   Status synchronize(Stream stream) override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     return checked(driver_.stream_synchronize(native(stream)), "the work on a stream");
   }
   bool recording(Stream stream) const override {
     const CudaContext::Scope scope(*context_);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    // An error: somebody else captures in a way that forbids even the question.
-    return driver_.stream_capturing(native(stream), &status) != CUDA_SUCCESS ||
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult done = driver_.stream_capturing(native(stream), &status);
+    note_fault(done);
+    // Another error: somebody captures in a way that forbids even the question.
+    return fault_.load(std::memory_order_relaxed) == CUDA_SUCCESS &&
+           (done != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
   }
 
   Result<std::unique_ptr<Event>> record(Stream stream) override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     auto event = make_event();
     if (!event) return std::unexpected(event.error());
     if (Status done = checked(driver_.event_record((*event)->event, native(stream)), "an event");
@@ -199,7 +181,7 @@ class Cuda final : public CudaClient {
   Status wait(const Event& event) override {
     const auto* ours = dynamic_cast<const CudaEvent*>(&event);
     if (ours == nullptr) return not_ours();
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     return checked(driver_.event_synchronize(ours->event), "the work before an event");
   }
   Status wait(Stream stream, const Event& event) override {
@@ -212,7 +194,7 @@ class Cuda final : public CudaClient {
     const auto* begin = dynamic_cast<const CudaEvent*>(&from);
     const auto* end = dynamic_cast<const CudaEvent*>(&to);
     if (begin == nullptr || end == nullptr) return std::unexpected(not_ours().error());
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     if (Status done = checked(driver_.event_synchronize(end->event), "the work before an event");
         !done) {
       return std::unexpected(std::move(done.error()));
@@ -232,7 +214,7 @@ class Cuda final : public CudaClient {
 
  protected:
   Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate(&memory, bytes);
     if (done != CUDA_SUCCESS) {
@@ -241,7 +223,7 @@ class Cuda final : public CudaClient {
           driver_.describe(done));
     }
     return std::shared_ptr<void>(reinterpret_cast<void*>(memory), [context = context_](void* held) {
-      const CudaContext::Scope inside(*context);
+      const CudaContext::Apart inside(*context);
       context->driver.free(pointer(held));
     });
   }
@@ -258,6 +240,7 @@ class Cuda final : public CudaClient {
                                          launch.args_bytes > 0 ? parameters : nullptr, nullptr);
     if (done == CUDA_SUCCESS) [[likely]]
       return {};
+    note_fault(done);
     return fail(ErrorKind::launch_failed,
                 fmt::format("{} of {}x{}x{} blocks of {}x{}x{} threads with {} bytes of shared "
                             "memory: {}",
@@ -269,14 +252,18 @@ class Cuda final : public CudaClient {
   Result<double> do_profile(Stream stream, FunctionRef<Status()> body, int repeats) override;
 
   Result<Built> do_build(const KernelSource& source) override {
+    if (Status usable = unbroken(); !usable) return std::unexpected(std::move(usable.error()));
     const auto compiler = CudaCompiler::get();
     if (!compiler) return std::unexpected(compiler.error());
     auto output = (*compiler)->compile(std::string(source.text), source.id.name + ".cu",
                                        source.options, cuda_architecture(capability_));
     if (!output) return std::unexpected(output.error());
     auto kernel = do_load(source, output->binary);
-    // The compiler has run: its product is what failed.
-    if (!kernel) return fail(ErrorKind::build_failed, kernel.error().text);
+    // The compiler has run: its product is what failed, if not for a shortage that may pass.
+    if (!kernel) {
+      const bool passes = kernel.error().kind == ErrorKind::out_of_memory;
+      return fail(passes ? ErrorKind::out_of_memory : ErrorKind::build_failed, kernel.error().text);
+    }
     return Built{*std::move(kernel), std::move(output->binary), true};
   }
   Result<std::shared_ptr<const Kernel>> do_load(const KernelSource& source,
@@ -292,9 +279,35 @@ class Cuda final : public CudaClient {
   Status checked(CUresult done, const char* what) const {
     if (done == CUDA_SUCCESS) [[likely]]
       return {};
+    note_fault(done);
     const ErrorKind kind =
         done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed;
     return fail(kind, fmt::format("{}: {}: {}", name(), what, driver_.describe(done)));
+  }
+  // Remembers errors of a kernel after which the context is of no more use.
+  void note_fault(CUresult done) const {
+    switch (done) {
+      case CUDA_ERROR_ILLEGAL_ADDRESS:
+      case CUDA_ERROR_MISALIGNED_ADDRESS:
+      case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+      case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+      case CUDA_ERROR_INVALID_PC:
+      case CUDA_ERROR_HARDWARE_STACK_ERROR:
+      case CUDA_ERROR_LAUNCH_FAILED:
+      case CUDA_ERROR_LAUNCH_TIMEOUT:
+      case CUDA_ERROR_ASSERT:
+      case CUDA_ERROR_ECC_UNCORRECTABLE:
+        fault_.store(done, std::memory_order_relaxed);
+        break;
+      default:
+        break;
+    }
+  }
+  Status unbroken() const {
+    const CUresult fault = fault_.load(std::memory_order_relaxed);
+    if (fault == CUDA_SUCCESS) return {};
+    return fail(ErrorKind::launch_failed, fmt::format("{}: of no more use to this process since {}",
+                                                      name(), driver_.describe(fault)));
   }
   static Status not_ours() {
     return fail(ErrorKind::invalid_argument, "the event is not one of this device");
@@ -305,13 +318,17 @@ class Cuda final : public CudaClient {
     if (!done) return std::unexpected(std::move(done.error()));
     return std::make_unique<CudaEvent>(context_, event);
   }
-  // The calls of body as a graph, launched once; nothing when they cannot be captured.
-  Result<std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>>
-  captured(Stream stream, FunctionRef<Status()> body, int repeats);
+  using GraphOwner =
+      std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>;
+  // The calls of body as a graph; null when they cannot be captured.
+  GraphOwner captured(Stream stream, FunctionRef<Status()> body, int repeats);
 
   const std::shared_ptr<CudaContext> context_;
   const CudaDriver& driver_;
   const CUdevice device_;
+  CUmemoryPool pool_ = nullptr;
+  // The first error after which the driver refuses everything, or CUDA_SUCCESS.
+  mutable std::atomic<CUresult> fault_{CUDA_SUCCESS};
   int capability_ = 0;
   std::uint32_t shared_bytes_ = 0;
 };
@@ -323,20 +340,30 @@ Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> patter
                 fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
   }
   if (bytes == 0) return {};
-  const CudaContext::Scope scope(*context_);
+  const CudaContext::Apart apart(*context_);
   const std::uint64_t size = pattern.size();
   const bool whole = bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % size == 0;
   std::uint32_t word = 0;
   if (size <= 4) std::memcpy(&word, pattern.data(), size);
   CUresult done = CUDA_SUCCESS;
-  if (size == 1) {
-    done =
-        driver_.set_bytes(pointer(device), static_cast<unsigned char>(word), bytes, native(stream));
+  const bool one_byte = std::all_of(pattern.begin(), pattern.end(),
+                                    [&](std::byte each) { return each == pattern.front(); });
+  const bool words =
+      size % 4 == 0 && bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % 4 == 0;
+  if (one_byte) {
+    done = driver_.set_bytes(pointer(device), static_cast<unsigned char>(pattern.front()), bytes,
+                             native(stream));
   } else if (size == 2 && whole) {
     done = driver_.set_halves(pointer(device), static_cast<unsigned short>(word), bytes / 2,
                               native(stream));
-  } else if (size == 4 && whole) {
+  } else if (size == 4 && words) {
     done = driver_.set_words(pointer(device), word, bytes / 4, native(stream));
+  } else if (words) {
+    // One column of words after the other, a pattern apart.
+    for (std::uint64_t at = 0; at < size && done == CUDA_SUCCESS; at += 4) {
+      std::memcpy(&word, pattern.data() + at, 4);
+      done = driver_.set_columns(pointer(device) + at, size, word, 1, bytes / size, native(stream));
+    }
   } else {
     // A first piece from the host, and then what is there already as the source of the next, twice
     // as long, piece; its length stays a multiple of the pattern's until the last one.
@@ -359,8 +386,7 @@ Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> patter
 
 Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
                                                     std::string_view binary) {
-  const CudaContext::Scope scope(*context_);
-  const CudaContext::Relaxed relaxed(*context_);
+  const CudaContext::Apart apart(*context_);
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   // The driver finds the end by itself, so what is no ELF file must not reach it.
@@ -377,8 +403,7 @@ Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
     if (done != CUDA_SUCCESS) driver_.module_unload(module);
   }
   if (done != CUDA_SUCCESS) {
-    return fail(ErrorKind::launch_failed,
-                "kernel " + source.id.name + ": " + driver_.describe(done));
+    return std::unexpected(checked(done, ("kernel " + source.id.name).c_str()).error());
   }
   auto kernel = std::make_shared<CudaKernel>(source.id, context_, module, function);
   int fixed = 0;
@@ -392,13 +417,9 @@ Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
   return kernel;
 }
 
-Result<std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>>
-Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
-  using Owner =
-      std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>;
-  Owner nothing(nullptr, driver_.graph_exec_destroy);
+Cuda::GraphOwner Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
   if (driver_.begin_capture(native(stream), CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) {
-    return nothing;
+    return {nullptr, driver_.graph_exec_destroy};
   }
   Status ran = {};
   for (int i = 0; i < repeats && ran; ++i) ran = body();
@@ -411,11 +432,11 @@ Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
   }
   if (graph != nullptr) driver_.graph_destroy(graph);
   // A body that cannot be captured is run as it is: its own error then comes from there.
-  return Owner(executable, driver_.graph_exec_destroy);
+  return {executable, driver_.graph_exec_destroy};
 }
 
 Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
-  const CudaContext::Scope scope(*context_);
+  const CudaContext::Apart apart(*context_);
   auto begin = make_event();
   auto end = make_event();
   if (!begin) return std::unexpected(begin.error());
@@ -424,17 +445,19 @@ Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int r
   // graph they follow each other at the rate of the device. More nodes than this take longer to
   // make than they run, and fill no gap that a thousand did not.
   constexpr int kMostNodes = 1024;
-  auto graph = repeats > 1 && repeats <= kMostNodes && stream.native != 0
-                   ? captured(stream, body, repeats)
-                   : captured(Stream{}, body, 0);
-  if (!graph) return std::unexpected(graph.error());
+  GraphOwner graph(nullptr, driver_.graph_exec_destroy);
+  if (repeats > 1 && repeats <= kMostNodes && stream.native != 0) {
+    graph = captured(stream, body, repeats);
+    // To bring the graph to the device is not what is to be timed.
+    if (graph != nullptr && driver_.graph_upload(graph.get(), native(stream)) != CUDA_SUCCESS) {
+      graph.reset();
+    }
+  }
 
   Status done = {};
-  if (*graph != nullptr) {
-    // To bring the graph to the device is not what is to be timed.
-    done = checked(driver_.graph_upload(graph->get(), native(stream)), "a graph");
-    if (done) done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
-    if (done) done = checked(driver_.graph_launch(graph->get(), native(stream)), "a graph");
+  if (graph != nullptr) {
+    done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
+    if (done) done = checked(driver_.graph_launch(graph.get(), native(stream)), "a graph");
   } else {
     done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
     for (int i = 0; i < repeats && done; ++i) done = body();

@@ -2,8 +2,9 @@
 // run time and of everything built on it: the host program's pointers and streams are ours.
 //
 // Streams are CUstreams; 0 is the legacy default stream. A launch during stream capture becomes
-// part of the graph. After a fault in a kernel (an illegal address, say) the driver refuses
-// everything in the process: every call then gives launch_failed with the driver's words.
+// part of the graph, which needs the client for as long as it is replayed. After a fault in a
+// kernel (an illegal address, say) the driver refuses everything in the process: every call then
+// gives launch_failed with the driver's words.
 #ifndef ROOFTUNE_DEVICE_CUDA_CLIENT_H_
 #define ROOFTUNE_DEVICE_CUDA_CLIENT_H_
 
@@ -29,6 +30,8 @@ class CudaClient : public Client {
   static Result<std::shared_ptr<CudaClient>> make(int index);
   // What the driver shows, by index. Errors: as make().
   static Result<std::vector<CudaDevice>> list();
+  // Whether the kernels are written for such a device. Errors: unsupported, with both numbers.
+  static Status supports(const CudaDevice& device);
 
   virtual int capability() const = 0;
   // Dynamic shared memory that a block can have.
@@ -41,7 +44,7 @@ class CudaClient : public Client {
   // Copies on the device, in the stream's order.
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
 
-  // Errors: launch_failed with the numbers; unsupported by an older driver.
+  // Errors: launch_failed with the numbers.
   virtual Status encode(const TensorMapShape& shape, TensorMap& map) const = 0;
 
  protected:

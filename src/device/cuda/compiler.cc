@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nvrtc.h>
 
+#include "device/cuda/driver.h"
+
 namespace rooftune {
 
 struct CudaCompiler::Functions {
@@ -23,7 +25,10 @@ struct CudaCompiler::Functions {
 Result<CudaCompiler> CudaCompiler::load() {
   // By the linker's own search first, then where the toolkit is installed without being told to it.
   std::vector<std::string> names;
-  for (const char* version : {"13", "12"}) {
+  // Code of a newer compiler than the driver may not load.
+  const auto driver = cuda_driver();
+  const bool old = driver && (*driver)->version < 13000;
+  for (const char* version : {old ? "12" : "13", old ? "13" : "12"}) {
     for (const char* folder : {"", "/usr/local/cuda/lib64/"}) {
       names.push_back(fmt::format("{}libnvrtc.so.{}", folder, version));
     }
@@ -36,7 +41,7 @@ Result<CudaCompiler> CudaCompiler::load() {
   if (library == nullptr) {
     return fail(ErrorKind::unsupported,
                 fmt::format("no run-time compiler: none of {} can be loaded; it comes with the "
-                            "CUDA toolkit and with the Python package nvidia-cuda-nvrtc",
+                            "CUDA toolkit, and is found in LD_LIBRARY_PATH",
                             fmt::join(names, ", ")));
   }
   static Functions functions;

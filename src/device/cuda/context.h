@@ -49,8 +49,8 @@ class CudaContext {
     bool pushed_ = false;
   };
 
-  // Driver calls that may synchronise are forbidden to a thread while one of its streams is
-  // captured, unless it says that it means them.
+  // Driver calls that may synchronise are forbidden while a stream is captured, which they would
+  // spoil, unless the thread says that it means them.
   class Relaxed {
    public:
     explicit Relaxed(const CudaContext& context) : driver_(context.driver) {
@@ -63,6 +63,16 @@ class CudaContext {
    private:
     const CudaDriver& driver_;
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  };
+
+  // Both: for what an application must not notice while it captures.
+  class Apart {
+   public:
+    explicit Apart(const CudaContext& context) : scope_(context), relaxed_(context) {}
+
+   private:
+    const Scope scope_;
+    const Relaxed relaxed_;
   };
 
   const CudaDriver& driver;

@@ -58,9 +58,10 @@ Result<CudaDriver> load() {
   find(driver.launch, ROOFTUNE_TEXT(cuLaunchKernel));
   find(driver.allocate, ROOFTUNE_TEXT(cuMemAlloc));
   find(driver.free, ROOFTUNE_TEXT(cuMemFree));
-  find(driver.allocate_async, ROOFTUNE_TEXT(cuMemAllocAsync));
+  find(driver.allocate_from_pool, ROOFTUNE_TEXT(cuMemAllocFromPoolAsync));
   find(driver.free_async, ROOFTUNE_TEXT(cuMemFreeAsync));
-  find(driver.default_pool, ROOFTUNE_TEXT(cuDeviceGetDefaultMemPool));
+  find(driver.create_pool, ROOFTUNE_TEXT(cuMemPoolCreate));
+  find(driver.destroy_pool, ROOFTUNE_TEXT(cuMemPoolDestroy));
   find(driver.set_pool_attribute, ROOFTUNE_TEXT(cuMemPoolSetAttribute));
   find(driver.copy_to_device, ROOFTUNE_TEXT(cuMemcpyHtoDAsync));
   find(driver.copy_to_host, ROOFTUNE_TEXT(cuMemcpyDtoHAsync));
@@ -68,6 +69,7 @@ Result<CudaDriver> load() {
   find(driver.set_bytes, ROOFTUNE_TEXT(cuMemsetD8Async));
   find(driver.set_halves, ROOFTUNE_TEXT(cuMemsetD16Async));
   find(driver.set_words, ROOFTUNE_TEXT(cuMemsetD32Async));
+  find(driver.set_columns, ROOFTUNE_TEXT(cuMemsetD2D32Async));
   find(driver.stream_create, ROOFTUNE_TEXT(cuStreamCreate));
   find(driver.stream_destroy, ROOFTUNE_TEXT(cuStreamDestroy));
   find(driver.stream_synchronize, ROOFTUNE_TEXT(cuStreamSynchronize));
@@ -81,6 +83,7 @@ Result<CudaDriver> load() {
   find(driver.graph_launch, ROOFTUNE_TEXT(cuGraphLaunch));
   find(driver.graph_exec_destroy, ROOFTUNE_TEXT(cuGraphExecDestroy));
   find(driver.graph_destroy, ROOFTUNE_TEXT(cuGraphDestroy));
+  find(driver.trim_graph_memory, ROOFTUNE_TEXT(cuDeviceGraphMemTrim));
   find(driver.event_create, ROOFTUNE_TEXT(cuEventCreate));
   find(driver.event_destroy, ROOFTUNE_TEXT(cuEventDestroy));
   find(driver.event_record, ROOFTUNE_TEXT(cuEventRecord));

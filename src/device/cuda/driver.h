@@ -35,9 +35,10 @@ struct CudaDriver {
   decltype(&::cuLaunchKernel) launch;
   decltype(&::cuMemAlloc) allocate;
   decltype(&::cuMemFree) free;
-  decltype(&::cuMemAllocAsync) allocate_async;
+  decltype(&::cuMemAllocFromPoolAsync) allocate_from_pool;
   decltype(&::cuMemFreeAsync) free_async;
-  decltype(&::cuDeviceGetDefaultMemPool) default_pool;
+  decltype(&::cuMemPoolCreate) create_pool;
+  decltype(&::cuMemPoolDestroy) destroy_pool;
   decltype(&::cuMemPoolSetAttribute) set_pool_attribute;
   decltype(&::cuMemcpyHtoDAsync) copy_to_device;
   decltype(&::cuMemcpyDtoHAsync) copy_to_host;
@@ -45,6 +46,7 @@ struct CudaDriver {
   decltype(&::cuMemsetD8Async) set_bytes;
   decltype(&::cuMemsetD16Async) set_halves;
   decltype(&::cuMemsetD32Async) set_words;
+  decltype(&::cuMemsetD2D32Async) set_columns;
   decltype(&::cuStreamCreate) stream_create;
   decltype(&::cuStreamDestroy) stream_destroy;
   decltype(&::cuStreamSynchronize) stream_synchronize;
@@ -58,12 +60,12 @@ struct CudaDriver {
   decltype(&::cuGraphLaunch) graph_launch;
   decltype(&::cuGraphExecDestroy) graph_exec_destroy;
   decltype(&::cuGraphDestroy) graph_destroy;
+  decltype(&::cuDeviceGraphMemTrim) trim_graph_memory;
   decltype(&::cuEventCreate) event_create;
   decltype(&::cuEventDestroy) event_destroy;
   decltype(&::cuEventRecord) event_record;
   decltype(&::cuEventSynchronize) event_synchronize;
   decltype(&::cuEventElapsedTime) event_elapsed;
-  // Null where the driver is older than 12.0.
   decltype(&::cuTensorMapEncodeTiled) encode_tensor_map;
 
   int version = 0;  // 13000 is 13.0

@@ -6,6 +6,7 @@
 #include "ops/matmul/cpu/candidates.h"
 #include "ops/matmul/memo.h"
 #include "ops/matmul/problem.h"
+#include "ops/matmul/rivals.h"
 #include "ops/session_operations.h"
 #include "rooftune/float16.h"
 
@@ -103,8 +104,9 @@ Status run_untuned(Session& session, MatmulTuner& tuner, const MatmulProblem& pr
         make_matmul_key(problem, session.settings().autotune.level, client.capabilities().threads);
     return tuner.untuned(key, problem.gemm, options.stream, options.report);
   }
+  const bool on_cpu = runtime_of(client) == "cpu";
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
-    if (row.name == options.candidate && !tuner.set().find(row.name)) {
+    if (on_cpu && row.name == options.candidate && !tuner.set().find(row.name)) {
       return fail(ErrorKind::unsupported,
                   "candidate " + std::string(row.name) + " needs instruction set " +
                       std::string(to_string(row.isa)) + " on " + client.name());

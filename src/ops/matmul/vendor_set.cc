@@ -14,8 +14,10 @@ void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings&
   options.threads = set.client().capabilities().threads;
   options.client = &set.client();
   options.folders = split_folders(settings.vendor_path);
-  constexpr int kBesideTheBestOfOurs = 3;
-  set.group("vendor", [](const MatmulKey&) { return kBesideTheBestOfOurs; });
+  // Beside the best of ours: on CUDA those are in the group best_guesses.
+  const int priority = runtime_of(set.client()) == "cuda" ? 4 : 3;
+  constexpr int kFirst = 3;
+  set.group("vendor", [priority](const MatmulKey&) { return priority; });
   for (const std::string_view name : rival_names()) {
     if (runtime_of_rival(name) != runtime_of(set.client())) continue;
     auto loaded = load_rival(name, options);
@@ -28,7 +30,7 @@ void add_vendor_candidates(TunableSet<MatmulKey, GemmArgs>& set, const Settings&
         .illegal_because([rival](const GemmArgs& args) {
           return args.packed != nullptr ? "rhs is packed" : rival->unsupported(args);
         })
-        .group("vendor", kBesideTheBestOfOurs);
+        .group("vendor", kFirst);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +95,14 @@ class CudaCandidate {
   virtual std::vector<CudaVariant> variants() const = 0;
   virtual Status run(CudaLauncher& launcher, std::span<const Kernel* const> kernels,
                      const GemmArgs& args) const = 0;
+
+  // For a candidate that does something of its own before another one: that one, and the file of
+  // what it does. Its version is made of both.
+  struct Wrapped {
+    const CudaCandidate* inner;
+    std::string_view file;
+  };
+  virtual std::optional<Wrapped> wrapped() const { return std::nullopt; }
 
   // The groups that it joins for a key, each with its inner priority (SYSTEM section 4); none:
   // only when forced.

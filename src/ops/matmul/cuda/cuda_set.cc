@@ -122,7 +122,7 @@ class Row {
     auto made = std::make_unique<Compiled>();
     made->variant = variant;
     for (const CudaKernelPlan& plan : candidate_->plans(variant)) {
-      const auto source = cuda_kernel_source(candidate_->name(), plan);
+      const auto source = cuda_kernel_source(plan);
       if (!source) return std::unexpected(source.error());
       auto kernel = client_.compile(source->get());
       if (!kernel) return std::unexpected(kernel.error());

@@ -34,8 +34,10 @@ Result<Text> text_of(std::string_view file) {
   return known.emplace(file, std::move(made)).first->second;
 }
 
-std::string parameters_of(const CudaKernelPlan& plan) {
-  return fmt::format("{} {} threads {}", plan.file, fmt::join(plan.defines, " "), plan.threads);
+// "wgmma" for "wgmma.cu".
+std::string stem_of(std::string_view file) {
+  file.remove_prefix(file.find_last_of('/') + 1);
+  return std::string(file.substr(0, file.find('.')));
 }
 
 }  // namespace
@@ -54,11 +56,11 @@ CudaCandidates all_cuda_candidates() {
   return rows;
 }
 
-Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaKernelPlan& plan) {
+Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan) {
   auto text = text_of(plan.file);
   if (!text) return std::unexpected(text.error());
   KernelSource source;
-  source.id = {name, text->hash, parameters_of(plan)};
+  source.id = {stem_of(plan.file), text->hash, fmt::format("{}", fmt::join(plan.defines, " "))};
   source.text = *text->text;
   source.options = plan.defines;
   return CudaKernelSource(std::move(source), std::move(text->text));
@@ -67,18 +69,23 @@ Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaK
 CompileCuda cuda_compiler(Client& client, std::string name) {
   return [&client, name = std::move(name)](
              const CudaKernelPlan& plan) -> Result<std::shared_ptr<const Kernel>> {
-    const auto source = cuda_kernel_source(name, plan);
+    const auto source = cuda_kernel_source(plan);
     if (!source) return std::unexpected(source.error());
     return client.compile(source->get());
   };
 }
 
 std::string cuda_candidate_version(const CudaCandidate& candidate) {
+  if (const auto wrapped = candidate.wrapped()) {
+    const auto text = text_of(wrapped->file);
+    return digest({cuda_candidate_version(*wrapped->inner), text ? text->hash : "missing"});
+  }
   std::string all;
   for (const CudaVariant variant : candidate.variants()) {
     for (const CudaKernelPlan& plan : candidate.plans(variant)) {
       const auto text = text_of(plan.file);
-      all += (text ? text->hash : "missing") + " " + parameters_of(plan) + "\n";
+      all += fmt::format("{} {} {} {}\n", text ? text->hash : "missing",
+                         fmt::join(plan.defines, " "), plan.threads, plan.shared_bytes);
     }
   }
   return digest(all);

@@ -27,7 +27,7 @@ class CudaKernelSource {
 
 // The source of a plan, for a candidate or other user of that name. Errors: not_found when the
 // program has no such file.
-Result<CudaKernelSource> cuda_kernel_source(const std::string& name, const CudaKernelPlan& plan);
+Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan);
 
 // Compiles a plan, or finds what was compiled before.
 using CompileCuda = std::function<Result<std::shared_ptr<const Kernel>>(const CudaKernelPlan&)>;

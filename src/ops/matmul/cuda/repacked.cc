@@ -224,22 +224,22 @@ class RepackedCandidate final : public CudaCandidate {
     return plans;
   }
   std::vector<CudaVariant> variants() const override;
+  std::optional<Wrapped> wrapped() const override { return Wrapped{inner_.get(), "repack.cu"}; }
 
   Status run(CudaLauncher& launcher, std::span<const Kernel* const> kernels,
              const GemmArgs& args) const override {
     Inner inner = brought_into_form(args);
-    void* a = nullptr;
-    void* b = nullptr;
-    if (inner.a.form != Form::in_place) {
-      Result<void*> memory = launcher.scratch(inner.a.bytes());
-      if (!memory) return std::unexpected(memory.error());
-      inner.args.a = a = *memory;
-    }
-    if (inner.b.form != Form::in_place) {
-      Result<void*> memory = launcher.scratch(inner.b.bytes());
-      if (!memory) return std::unexpected(memory.error());
-      inner.args.b = b = *memory;
-    }
+    // One piece of memory for both: an allocation costs the host more than a launch.
+    const auto bytes_of = [](const Repacking& how) {
+      return how.form != Form::in_place ? (how.bytes() + 255) / 256 * 256 : 0;
+    };
+    const std::uint64_t a_bytes = bytes_of(inner.a);
+    Result<void*> memory = launcher.scratch(a_bytes + bytes_of(inner.b));
+    if (!memory) return std::unexpected(memory.error());
+    void* const a = *memory;
+    void* const b = static_cast<std::byte*>(*memory) + a_bytes;
+    if (inner.a.form != Form::in_place) inner.args.a = a;
+    if (inner.b.form != Form::in_place) inner.args.b = b;
     const RepackArgs launch = {launch_of(args, view_of_a(args), inner.a, inner.narrow, a),
                                launch_of(args, view_of_b(args), inner.b, inner.narrow, b)};
     if (Status ok = launcher.launch(*kernels[0], &launch, sizeof launch,

@@ -49,7 +49,7 @@ std::string version_of(const CudaSumRow& row) {
     SumArgs args;
     args.dtype = dtype;
     for (const CudaKernelPlan& plan : plans_of(row, args)) {
-      const auto source = cuda_kernel_source("sum", plan);
+      const auto source = cuda_kernel_source(plan);
       text += source ? source->get().id.digest() : "missing";
     }
   }
