@@ -483,7 +483,7 @@ Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const
 // numbers are fitted to what an H200 took for products from 512^3 to 8192^3.
 double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& machine) const {
   constexpr double kClock = 1.7e9;       // under load
-  constexpr double kReadRate = 4.2e12;   // of memory
+  constexpr double kReadRate = 4.1e12;   // of memory
   constexpr double kWriteRate = 3.3e12;  // likewise
   constexpr double kLevel2Rate = 65;     // bytes a cycle into a multiprocessor
   constexpr double kStart = 2e-6;        // launch, barriers, the first stage
@@ -500,7 +500,7 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
       batch * static_cast<double>(args.m * args.n) * static_cast<double>(size_of(args.c_type));
   // A block of k is 128 bytes of it: 64 x 64 elements of C take as many cycles for each type. One
   // warpgroup that multiplies alone leaves more gaps, and so do narrow tiles of odd widths.
-  double efficiency = form_.ping_pong ? 0.83 : 0.87;
+  double efficiency = form_.ping_pong || form_.warpgroups == 1 ? 0.83 : 0.87;
   if (form_.n % 32 != 0 && form_.n > 64 && form_.n < 160) efficiency *= 0.92;
   const double math = form_.m() * std::max(form_.n, 32) / 32.0 / efficiency * form_.blocks;
   // Whole groups of 64 columns where n is contiguous.
@@ -522,9 +522,10 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double busy = (form_.ping_pong ? waves * std::max(making, (making + writing) / 2) + writing
                                        : waves * (making + writing)) /
                       kClock;
-  // Sums through the cluster, and through memory.
-  const double adding =
+  // Sums through the cluster, and through memory; blocks with one tile each start anew.
+  double adding =
       (form_.cluster_k > 1 ? 1e-6 + elements * 4 / 32e9 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
+  if (form_.split) adding = waves * adding + (waves - 1) * 1e-6;
   // The two overlap, but not wholly.
   const double moving = read / kReadRate + written / kWriteRate;
   return kStart + adding + std::max(busy, moving) + 0.1 * std::min(busy, moving);
