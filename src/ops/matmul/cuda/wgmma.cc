@@ -76,10 +76,14 @@ const char* ptx_type(DType t) {
   }
 }
 
-// The product as the kernel makes it: C's n axis contiguous if either is; turned, its m axis.
+// C's n axis contiguous if either is.
+GemmArgs by_rows(const GemmArgs& args) {
+  return args.c_col != 1 && (args.c_row == 1 || args.n == 1) ? transposed(args) : args;
+}
+
+// The product as the kernel makes it: by rows; turned, C's m axis is the contiguous one.
 GemmArgs oriented(const GemmArgs& args, const WgmmaForm& form) {
-  const bool turn = args.c_col != 1 && (args.c_row == 1 || args.n == 1);
-  const GemmArgs plain = turn ? transposed(args) : args;
+  const GemmArgs plain = by_rows(args);
   return form.narrow && plain.m < plain.n ? transposed(plain) : plain;
 }
 
@@ -275,6 +279,10 @@ class WgmmaCandidate final : public CudaCandidate {
       return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
     if (alignment(args.c) < static_cast<std::uint64_t>(size_of(args.c_type)))
       return "the output is misaligned";
+    if (form_.has_twin) {
+      const GemmArgs plain = by_rows(args);
+      if (plain.m >= plain.n) return "another row does the same";
+    }
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     if (product.m > kMost - 1024 || product.n > kMost - 1024 || product.k > kMost - 1024)

@@ -14,9 +14,10 @@ struct WgmmaForm {
   bool ping_pong = false;
   int cluster_m = 1, cluster_n = 1, cluster_k = 1;
   bool split = false;
-  bool narrow = false;   // the smaller of m and n is the tile's n
-  int blocks = 1;        // of a multiprocessor
-  bool promote = false;  // f8 only, and all f8: see wgmma.cu
+  bool narrow = false;    // the smaller of m and n is the tile's n
+  int blocks = 1;         // of a multiprocessor
+  bool promote = false;   // f8 only, and all f8: see wgmma.cu
+  bool has_twin = false;  // narrow, and another row is the same but for that
 
   int m() const { return 64 * row_blocks * (ping_pong ? 1 : warpgroups); }
   int cluster() const { return cluster_m * cluster_n * cluster_k; }
@@ -142,19 +143,22 @@ inline constexpr std::array kWgmmaForms = {
               .split = true,
               .narrow = true},
     WgmmaForm{.name = "wgmma_swap_128x64", .n = 64, .narrow = true},
-    WgmmaForm{.name = "wgmma_swap_64x64", .n = 64, .warpgroups = 1, .narrow = true},
+    WgmmaForm{
+        .name = "wgmma_swap_64x64", .n = 64, .warpgroups = 1, .narrow = true, .has_twin = true},
     WgmmaForm{.name = "wgmma_swap_64x64_k2",
               .n = 64,
               .warpgroups = 1,
               .cluster_k = 2,
               .split = true,
-              .narrow = true},
+              .narrow = true,
+              .has_twin = true},
     WgmmaForm{.name = "wgmma_swap_64x64_k4",
               .n = 64,
               .warpgroups = 1,
               .cluster_k = 4,
               .split = true,
-              .narrow = true},
+              .narrow = true,
+              .has_twin = true},
     // Neighbours share the narrow operand: all blocks want the same few lines of it at a time.
     WgmmaForm{
         .name = "wgmma_swap_64x16_c2", .n = 16, .warpgroups = 1, .cluster_m = 2, .narrow = true},
@@ -217,8 +221,12 @@ inline constexpr std::array kWgmmaForms = {
               .promote = true},
     WgmmaForm{
         .name = "wgmma_f8_swap_64x16", .n = 16, .warpgroups = 1, .narrow = true, .promote = true},
-    WgmmaForm{
-        .name = "wgmma_f8_swap_64x64", .n = 64, .warpgroups = 1, .narrow = true, .promote = true},
+    WgmmaForm{.name = "wgmma_f8_swap_64x64",
+              .n = 64,
+              .warpgroups = 1,
+              .narrow = true,
+              .promote = true,
+              .has_twin = true},
     WgmmaForm{.name = "wgmma_f8_swap_64x16_c2",
               .n = 16,
               .warpgroups = 1,
@@ -251,7 +259,8 @@ inline constexpr std::array kWgmmaForms = {
               .cluster_k = 4,
               .split = true,
               .narrow = true,
-              .promote = true},
+              .promote = true,
+              .has_twin = true},
 };
 
 }  // namespace rooftune

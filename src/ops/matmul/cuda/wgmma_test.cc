@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/matmul/cuda/candidate.h"
@@ -223,6 +225,25 @@ TEST(Wgmma, EveryVariantCanBePlanned) {
       const int rows_b = number(plans[0], "B_MN") != 0 ? (n + 63) / 64 * 64 : n;
       EXPECT_EQ(lines % number(plans[0], "CLUSTER_K"), 0) << row->name();
       EXPECT_LE(lines * pitch * 4, number(plans[0], "STAGES") * (m + rows_b) * 128) << row->name();
+    }
+  }
+}
+
+TEST(Wgmma, NoTwoRowsAreTheSameForAProduct) {
+  const CudaMachine machine = RecordingLauncher().machine();
+  const CudaCandidates all = rows();
+  for (const DType in : {DType::bf16, DType::f8e4m3}) {
+    const TypeFamily family = in == DType::bf16 ? TypeFamily::bf16 : TypeFamily::f8;
+    for (const auto& [m, n] : {std::pair{256, 256}, {64, 4096}, {4096, 64}}) {
+      const GemmArgs args = product(in, DType::bf16, family, m, n, 4096);
+      std::map<std::pair<std::vector<std::string>, bool>, std::string> names;
+      for (const auto& row : all) {
+        if (row->illegal_because(args, machine) != nullptr) continue;
+        const bool swaps = m < n && row->name().find("_swap_") != std::string::npos;
+        const auto [same, added] =
+            names.try_emplace({row->plans(row->variant(args))[0].defines, swaps}, row->name());
+        EXPECT_TRUE(added) << row->name() << " is " << same->second;
+      }
     }
   }
 }
