@@ -406,8 +406,10 @@ class Accelerated final : public CudaCandidate {
         (size * static_cast<double>(args.k) * static_cast<double>(args.m + args.n) +
          static_cast<double>(size_of(args.c_type)) * static_cast<double>(args.m) *
              static_cast<double>(args.n));
-    constexpr double kLaunch = 3e-6, kBytesPerSecond = 4e12, kFill = 2e-6;
-    return kLaunch + std::max(waves * tile_s * alone + kFill, bytes / kBytesPerSecond);
+    constexpr double kLaunch = 2e-6, kBytesPerSecond = 4e12, kFill = 2e-6;
+    const double busy = waves * tile_s * alone + kFill, memory = bytes / kBytesPerSecond;
+    // Blocks without a producer of their own wait for memory now and then.
+    return kLaunch + std::max(busy, memory) + 0.5 * std::min(busy, memory);
   }
 
  private:

@@ -28,6 +28,7 @@ constexpr double kLaunch = 1.5e-6;
 // it at the rate of a copy.
 constexpr double kCacheBytes = 7e12;
 constexpr double kSumBytes = 4e12;
+constexpr double kMemoryBytes = 4e12;
 
 // Kernels take C by rows; where its columns are contiguous they make the transposed product.
 bool columns_first(const GemmArgs& args) { return args.c_row == 1 && args.c_col != 1; }
@@ -73,7 +74,8 @@ Tiled::Copies Tiled::copies(bool a_terms, bool b_terms, bool wide) const {
 }
 
 // A multiprocessor's blocks one wave after another, each slower than the form's best when few warps
-// are there to hide latency; no faster than its tiles come from the second-level cache.
+// are there to hide latency; no faster than its tiles come from the second-level cache and operands
+// from memory.
 double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiprocessors) const {
   const double blocks = static_cast<double>(ceil_div(args.m, form_.tile_m) *
                                             ceil_div(args.n, form_.tile_n) * args.batch * parts);
@@ -101,9 +103,15 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
     sums = kLaunch + 2.0 * static_cast<double>(parts * bytes_ * args.m) *
                          static_cast<double>(args.n * args.batch) / kSumBytes;
   }
+  // Memory's time is hidden only in part: nobody multiplies while C is written.
+  const double memory = static_cast<double>(bytes_ * args.batch) *
+                        (static_cast<double>(args.m + args.n) * static_cast<double>(args.k) +
+                         static_cast<double>(args.m) * static_cast<double>(args.n)) /
+                        kMemoryBytes;
+  const double busy = std::max({arithmetic, cache, copying});
   // The first tiles' way from memory, and the last results' back.
   constexpr double kLatency = 2e-6;
-  return kLaunch + kLatency + std::max({arithmetic, cache, copying}) + sums;
+  return kLaunch + kLatency + std::max(busy, memory) + 0.5 * std::min(busy, memory) + sums;
 }
 
 // The best of a few by the model: parts fill the machine's last wave, and their sums are written

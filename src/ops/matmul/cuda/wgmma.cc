@@ -76,10 +76,14 @@ const char* ptx_type(DType t) {
   }
 }
 
-// The product as the kernel makes it: C's n axis contiguous if either is; turned, its m axis.
+// C's n axis contiguous if either is.
+GemmArgs by_rows(const GemmArgs& args) {
+  return args.c_col != 1 && (args.c_row == 1 || args.n == 1) ? transposed(args) : args;
+}
+
+// The product as the kernel makes it: by rows; turned, C's m axis is the contiguous one.
 GemmArgs oriented(const GemmArgs& args, const WgmmaForm& form) {
-  const bool turn = args.c_col != 1 && (args.c_row == 1 || args.n == 1);
-  const GemmArgs plain = turn ? transposed(args) : args;
+  const GemmArgs plain = by_rows(args);
   return form.narrow && plain.m < plain.n ? transposed(plain) : plain;
 }
 
@@ -275,6 +279,10 @@ class WgmmaCandidate final : public CudaCandidate {
       return form_.promote ? "only for f8" : "sums of f8 have to be added up in registers";
     if (alignment(args.c) < static_cast<std::uint64_t>(size_of(args.c_type)))
       return "the output is misaligned";
+    if (form_.has_twin) {
+      const GemmArgs plain = by_rows(args);
+      if (plain.m >= plain.n) return "another row does the same";
+    }
     const GemmArgs product = oriented(args, form_);
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     if (product.m > kMost - 1024 || product.n > kMost - 1024 || product.k > kMost - 1024)
@@ -479,38 +487,55 @@ Status WgmmaCandidate::run(CudaLauncher& launcher, std::span<const Kernel* const
                          threads(form_), shared_bytes(form_, kind));
 }
 
-// The slowest of tensor cores, the way from the level-2 cache, and memory; in waves of tiles.
+// The slowest of tensor cores, the way from the level-2 cache, and memory; in waves of tiles. The
+// numbers are fitted to what an H200 took for products from 512^3 to 8192^3.
 double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& machine) const {
-  constexpr double kClock = 1.7e9;        // under load
-  constexpr double kMemoryRate = 4.2e12;  // measured, read
-  constexpr double kLevel2Rate = 48;      // bytes a cycle into a multiprocessor, measured about
-  constexpr double kStart = 3e-6;         // launch, barriers, the first stage
+  constexpr double kClock = 1.7e9;       // under load
+  constexpr double kReadRate = 4.1e12;   // of memory
+  constexpr double kWriteRate = 3.3e12;  // likewise
+  constexpr double kLevel2Rate = 65;     // bytes a cycle into a multiprocessor
+  constexpr double kStart = 2e-6;        // launch, barriers, the first stage
   const GemmArgs args = oriented(problem, form_);
+  FlatBatch flat;
+  flatten_batch(args, flat);
+  const Kind kind = kind_of(args, flat, form_, is_turned(args));
   const Cut cut = cut_of(args, form_, machine);
   const double size = static_cast<double>(size_of(args.a_type));
-  const double bytes =
-      static_cast<double>(args.batch) *
-      (static_cast<double>(args.m + args.n) * static_cast<double>(args.k) * size +
-       static_cast<double>(args.m * args.n) * static_cast<double>(size_of(args.c_type)));
-  // A block of k is 128 bytes of it: 64 x 64 elements of C take as many cycles for each type.
-  const double math = form_.m() * std::max(form_.n, 32) / 32.0 / 0.85 * form_.blocks;
-  const double load = 128.0 * (form_.m() / form_.cluster_n + form_.n / form_.cluster_m) /
-                      kLevel2Rate * form_.blocks;
+  const double batch = static_cast<double>(args.batch);
+  const double read =
+      batch * static_cast<double>(args.m + args.n) * static_cast<double>(args.k) * size;
+  const double written =
+      batch * static_cast<double>(args.m * args.n) * static_cast<double>(size_of(args.c_type));
+  // A block of k is 128 bytes of it: 64 x 64 elements of C take as many cycles for each type. One
+  // warpgroup that multiplies alone leaves more gaps, and so do narrow tiles of odd widths.
+  double efficiency = form_.ping_pong || form_.warpgroups == 1 ? 0.83 : 0.87;
+  if (form_.n % 32 != 0 && form_.n > 64 && form_.n < 160) efficiency *= 0.92;
+  const double math = form_.m() * std::max(form_.n, 32) / 32.0 / efficiency * form_.blocks;
+  // Whole groups of 64 columns where n is contiguous.
+  const double rows_b = stage_bytes(form_, kind) / 128.0 - form_.m();
+  const double load =
+      128.0 * (form_.m() / form_.cluster_n + rows_b / form_.cluster_m) / kLevel2Rate * form_.blocks;
   // What promotion adds, unless the other warpgroup multiplies meanwhile.
-  const double promotion = form_.promote ? 0.1 * math : 0;
+  const double promotion = form_.promote ? 0.22 * math : 0;
   const double parts = static_cast<double>(cut.k_groups) * form_.cluster_k;
   const double blocks_of_k = std::ceil(static_cast<double>(cut.k_blocks) / parts);
   const double waves =
       std::ceil(static_cast<double>(cut.tiles * cut.k_groups) / static_cast<double>(cut.clusters));
+  // The two disturb each other only when they take about as long.
+  const double block = std::pow(std::pow(math, 6) + std::pow(load, 6), 1.0 / 6) + promotion;
+  const double making = blocks_of_k * block;
+  const double elements = form_.m() * form_.n;
+  const double writing = 300 + elements / 20;
   // A warpgroup that writes its tile does not multiply; in turns, the other one does.
-  const double making = blocks_of_k * (std::max(math, load) + promotion);
-  const double writing = 300 + form_.m() * form_.n / 20.0;
-  const double tile = form_.ping_pong ? std::max(making, (making + writing) / 2) : making + writing;
-  const double busy = waves * tile / kClock;
-  // Sums through the cluster, and through memory.
-  const double adding = (form_.cluster_k > 1 ? 1.5e-6 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
+  const double busy = (form_.ping_pong ? waves * std::max(making, (making + writing) / 2) + writing
+                                       : waves * (making + writing)) /
+                      kClock;
+  // Sums through the cluster, and through memory; blocks with one tile each start anew.
+  double adding =
+      (form_.cluster_k > 1 ? 1e-6 + elements * 4 / 32e9 : 0) + (cut.k_groups > 1 ? 3e-6 : 0);
+  if (form_.split) adding = waves * adding + (waves - 1) * 1e-6;
   // The two overlap, but not wholly.
-  const double moving = bytes / kMemoryRate;
+  const double moving = read / kReadRate + written / kWriteRate;
   return kStart + adding + std::max(busy, moving) + 0.1 * std::min(busy, moving);
 }
 

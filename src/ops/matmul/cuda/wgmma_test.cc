@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/matmul/cuda/candidate.h"
@@ -91,6 +93,10 @@ std::string defined(const CudaKernelPlan& plan, const std::string& name) {
   return "";
 }
 
+int number(const CudaKernelPlan& plan, const std::string& name) {
+  return std::stoi(defined(plan, name));
+}
+
 TEST(Wgmma, LaunchesWhatItPlansWithinWhatCopiesAndBlocksCanDo) {
   const CudaCandidates all = rows();
   std::mt19937 random(7);
@@ -139,6 +145,9 @@ TEST(Wgmma, LaunchesWhatItPlansWithinWhatCopiesAndBlocksCanDo) {
         EXPECT_EQ(map.strides_bytes[0] % 16, 0u);
         EXPECT_EQ(map.strides_bytes[1] % 16, 0u);
       }
+      // Blocks that share an operand load whole patterns of the swizzle, of 8 lines.
+      EXPECT_EQ(launcher.maps_[0].box[1] % 8, 0u);
+      EXPECT_EQ(launcher.maps_[1].box[1] % 8, 0u);
       // Every part of k has a block, or its sums would be those of nothing.
       const int parts = launcher.args_.k_groups * std::stoi(defined(plans[0], "CLUSTER_K"));
       EXPECT_LE(parts, launcher.args_.k_blocks);
@@ -207,8 +216,61 @@ TEST(Wgmma, EveryVariantCanBePlanned) {
       ASSERT_EQ(plans.size(), 1u);
       EXPECT_LE(plans[0].shared_bytes, 227u * 1024);
       EXPECT_LE(plans[0].threads, 1024u);
+      if (defined(plans[0], "SPLIT") != "1") continue;
+      // The sums of a tile take the place of the stages: wgmma_split_k.cuh.
+      const int m = 64 * number(plans[0], "ROW_BLOCKS") * number(plans[0], "WARPGROUPS");
+      const int n = number(plans[0], "WGMMA_N");
+      const bool turned = number(plans[0], "C_TURNED") != 0;
+      const int lines = turned ? n : m, pitch = turned ? m + 4 : n + 8;
+      const int rows_b = number(plans[0], "B_MN") != 0 ? (n + 63) / 64 * 64 : n;
+      EXPECT_EQ(lines % number(plans[0], "CLUSTER_K"), 0) << row->name();
+      EXPECT_LE(lines * pitch * 4, number(plans[0], "STAGES") * (m + rows_b) * 128) << row->name();
     }
   }
+}
+
+TEST(Wgmma, NoTwoRowsAreTheSameForAProduct) {
+  const CudaMachine machine = RecordingLauncher().machine();
+  const CudaCandidates all = rows();
+  for (const DType in : {DType::bf16, DType::f8e4m3}) {
+    const TypeFamily family = in == DType::bf16 ? TypeFamily::bf16 : TypeFamily::f8;
+    for (const auto& [m, n] : {std::pair{256, 256}, {64, 4096}, {4096, 64}}) {
+      const GemmArgs args = product(in, DType::bf16, family, m, n, 4096);
+      std::map<std::pair<std::vector<std::string>, bool>, std::string> names;
+      for (const auto& row : all) {
+        if (row->illegal_because(args, machine) != nullptr) continue;
+        const bool swaps = m < n && row->name().find("_swap_") != std::string::npos;
+        const auto [same, added] =
+            names.try_emplace({row->plans(row->variant(args))[0].defines, swaps}, row->name());
+        EXPECT_TRUE(added) << row->name() << " is " << same->second;
+      }
+    }
+  }
+}
+
+// The name of the row with the best guess.
+std::string best_guess(const GemmArgs& args) {
+  const CudaMachine machine = RecordingLauncher().machine();
+  std::string best;
+  double best_s = 1;
+  for (const auto& row : rows()) {
+    if (row->illegal_because(args, machine) != nullptr) continue;
+    if (const double s = row->predicted_s(args, machine); s < best_s) {
+      best_s = s;
+      best = row->name();
+    }
+  }
+  return best;
+}
+
+TEST(Wgmma, GuessesFillTheMachineAndSplitOnlyWhatIsDeep) {
+  const auto bf16 = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return product(DType::bf16, DType::bf16, TypeFamily::bf16, m, n, k);
+  };
+  // Measured on an H200 as the best; 128 x 144 makes 128 tiles for 132 multiprocessors.
+  EXPECT_EQ(best_guess(bf16(4096, 4096, 4096)), "wgmma_coop_128x256_c2");
+  EXPECT_EQ(best_guess(bf16(4096, 576, 7168)), "wgmma_coop_128x144");
+  EXPECT_EQ(best_guess(bf16(128, 256, 7168)), "wgmma_split_64x64_k8");
 }
 
 }  // namespace
