@@ -157,15 +157,15 @@ class Search {
     const OwnStream own(client_, problem_);
     if (!own.error.has_value()) return std::unexpected(own.error.error());
     std::vector<std::size_t> members;
-    const auto begin_round = [&](std::size_t r) {
-      members = members_of(plan[r]);
+    const auto begin_round = [&](std::vector<std::size_t> of) {
+      members = std::move(of);
       const std::size_t threads =
           client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
       preparation_.emplace(
           members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
     };
     // The first round is built while the inputs are made and the device is probed.
-    if (!plan.empty()) begin_round(0);
+    if (!plan.empty()) begin_round(members_of(plan[0]));
     if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
       return std::unexpected(made.error());
     }
@@ -180,10 +180,17 @@ class Search {
     start_s_ = client_.now_s();
     bool served = false;
     for (std::size_t r = 0; r < plan.size() && !served; ++r) {
-      if (r > 0) begin_round(r);
+      if (r > 0) begin_round(members_of(plan[r]));
       served = run_round(members);
       if (trial_error_) return std::unexpected(*trial_error_);
       if (!served && decision_.partial) break;
+    }
+    // Nothing that was promising could run: a slow result is better than none.
+    if (!served && !decision_.partial && !hopeless_.empty()) {
+      for (const std::size_t i : hopeless_) evidence(i).reason.clear();
+      begin_round(std::move(hopeless_));
+      run_round(members);
+      if (trial_error_) return std::unexpected(*trial_error_);
     }
     preparation_.reset();
     return conclude(plan);
@@ -275,6 +282,7 @@ class Search {
     members = by_guess(problem_, std::move(members), &hopeless);
     for (auto& [i, reason] : hopeless) {
       if (evidence(i).samples.empty()) evidence(i).reason = std::move(reason);
+      hopeless_.push_back(i);
     }
     return members;
   }
@@ -570,6 +578,7 @@ class Search {
   double start_s_ = 0;
   std::optional<Error> trial_error_;
   std::optional<Preparation> preparation_;  // of the round in progress
+  std::vector<std::size_t> hopeless_;       // members of rounds that were left out
 };
 
 }  // namespace
