@@ -20,6 +20,14 @@ namespace {
 // The oldest devices that the kernels are written for have mma.sync, cp.async and ldmatrix.
 constexpr int kLeastCapability = 80;
 
+// Why a device is too old; empty where it is not.
+std::string refusal_of(const char* product, int capability) {
+  if (capability >= kLeastCapability) return {};
+  return fmt::format("{} has compute capability {}.{}; {}.{} is the least", product,
+                     capability / 10, capability % 10, kLeastCapability / 10,
+                     kLeastCapability % 10);
+}
+
 std::vector<MatrixUnit> matrix_units_of(int capability) {
   std::vector<MatrixUnit> units = {
       {"mma", DType::f16, DType::f16, DType::f32, 16, 8, 16},
@@ -55,19 +63,13 @@ class Cuda final : public CudaClient {
         driver_(context_->driver),
         device_(device) {}
 
-  Status describe() {
+  void describe() {
     char product[256] = {};
     std::size_t memory = 0;
     driver_.device_name(product, sizeof product, device_);
     driver_.device_memory(&memory, device_);
     capability_ = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    if (capability_ < kLeastCapability) {
-      return fail(ErrorKind::unsupported,
-                  fmt::format("{} has compute capability {}.{}; {}.{} is the least", product,
-                              capability_ / 10, capability_ % 10, kLeastCapability / 10,
-                              kLeastCapability % 10));
-    }
     const auto compiler = CudaCompiler::get();
     shared_bytes_ = static_cast<std::uint32_t>(
         attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -115,7 +117,6 @@ class Cuda final : public CudaClient {
       cuuint64_t all = ~cuuint64_t{0};
       driver_.set_pool_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
     }
-    return {};
   }
 
   int capability() const override { return capability_; }
@@ -271,6 +272,11 @@ class Cuda final : public CudaClient {
   Result<Built> do_build(const KernelSource& source) override {
     const auto compiler = CudaCompiler::get();
     if (!compiler) return std::unexpected(compiler.error());
+    {
+      // After a fault the driver gives nothing any more, and what is compiled is compiled in vain.
+      const CudaContext::Scope scope(*context_);
+      if (auto event = make_event(); !event) return std::unexpected(event.error());
+    }
     auto output = (*compiler)->compile(std::string(source.text), source.id.name + ".cu",
                                        source.options, cuda_architecture(capability_));
     if (!output) return std::unexpected(output.error());
@@ -517,7 +523,8 @@ Result<std::vector<CudaDevice>> CudaClient::list() {
     (*driver)->device_name(name, sizeof name, device);
     (*driver)->device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     (*driver)->device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    devices.push_back({name, major * 10 + minor});
+    const int capability = major * 10 + minor;
+    devices.push_back({name, capability, refusal_of(name, capability)});
   }
   return devices;
 }
@@ -530,6 +537,8 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
         ErrorKind::unsupported,
         fmt::format("there is no device cuda:{}: the driver shows {}", index, devices->size()));
   }
+  const std::string& refusal = (*devices)[static_cast<std::size_t>(index)].refusal;
+  if (!refusal.empty()) return fail(ErrorKind::unsupported, refusal);
   const CudaDriver& driver = **cuda_driver();
   CUdevice device = 0;
   if (const CUresult done = driver.device_get(&device, index); done != CUDA_SUCCESS) {
@@ -538,9 +547,7 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
   auto context = CudaContext::retain(driver, device);
   if (!context) return std::unexpected(context.error());
   auto client = std::make_shared<Cuda>(fmt::format("cuda:{}", index), *std::move(context), device);
-  if (Status described = client->describe(); !described) {
-    return std::unexpected(described.error());
-  }
+  client->describe();
   return client;
 }
 
