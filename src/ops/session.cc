@@ -38,7 +38,7 @@ std::optional<int> cuda_index(std::string_view device) {
 std::unexpected<Error> not_available(const std::string& device, const std::string& reason) {
   std::string text = "device '" + device + "' is not available: " + reason + "; there are:";
   for (const DeviceStatus& each : list_devices()) {
-    if (each.available) text += " " + each.name;
+    if (each.available && each.name != device) text += " " + each.name;
   }
   return fail(ErrorKind::unsupported, std::move(text));
 }
@@ -91,9 +91,8 @@ std::vector<DeviceStatus> list_devices() {
   std::vector<DeviceStatus> all = {{"cpu", true, ""}, {"fake", true, ""}};
   if (const auto devices = CudaClient::list()) {
     for (std::size_t i = 0; i < devices->size(); ++i) {
-      const auto made = CudaClient::supports((*devices)[i]);
-      all.push_back({"cuda:" + std::to_string(i), made.has_value(),
-                     made ? std::string() : made.error().text});
+      const std::string& refusal = (*devices)[i].refusal;
+      all.push_back({"cuda:" + std::to_string(i), refusal.empty(), refusal});
     }
   } else {
     all.push_back({"cuda:0", false, devices.error().text});

@@ -12,6 +12,7 @@
 #include "rooftune/tuner.h"
 #include "throughput/roofline.h"
 #include "tune/context_internals.h"
+#include "tune/guesses.h"
 #include "tune/plan.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
@@ -77,42 +78,6 @@ class OwnStream {
   const Stream callers_;
   Stream own_ = {};
 };
-
-// The members of a round in the order of their guesses, the best first; those without a guess stand
-// before them. `hopeless` gets those that are not worth building and measuring, with the reason.
-struct Hopeless {
-  std::size_t member;
-  std::string reason;
-};
-std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_t> members,
-                                  std::vector<Hopeless>* hopeless) {
-  std::vector<std::pair<double, std::size_t>> order;
-  for (const std::size_t i : members) {
-    if (const auto seconds = problem.predicted_s(i)) order.emplace_back(*seconds, i);
-  }
-  if (order.empty()) return members;
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  // A compiler takes some tenths of a second for each on one core, and machines with such devices
-  // have a dozen cores or more. Guesses are better than a factor of 2.5.
-  constexpr std::size_t kMost = 16;
-  constexpr double kWorst = 2.5;
-  std::erase_if(members, [&](std::size_t i) { return problem.predicted_s(i).has_value(); });
-  std::size_t kept = 0;
-  for (const auto& [seconds, i] : order) {
-    const double ratio = seconds / order.front().first;
-    if (hopeless == nullptr || (ratio <= kWorst && kept < kMost)) {
-      members.push_back(i);
-      ++kept;
-    } else {
-      char text[64];
-      std::snprintf(text, sizeof text, "expected to take %.2f times as long as the best guess",
-                    ratio);
-      hopeless->push_back({i, text});
-    }
-  }
-  return members;
-}
 
 class Search {
  public:
@@ -185,6 +150,10 @@ class Search {
       served = run_round(members);
       // Nobody ran: those that were not expected to be good have their turn, some at a time.
       while (!served && !later_.empty() && !trial_error_ && !decision_.partial) {
+        for (const std::size_t i : later_) {
+          evidence(i).verdict = Verdict::not_tried;
+          evidence(i).reason.clear();
+        }
         begin_round(std::exchange(later_, {}));
         served = run_round(members);
       }

@@ -96,6 +96,7 @@ struct ToyCandidate {
   int group = 0, inner = 0;
   std::string version = "1";
   const char* (*illegal_because)(const ToyArgs&) = nullptr;
+  std::function<double(const ToyArgs&)> predicted = {};
 };
 
 using ToyDescribe = std::function<void(TunableSet<ToyKey, ToyArgs>&)>;
@@ -133,6 +134,7 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
               })
               .group("g" + std::to_string(toy.group), toy.inner);
       if (toy.illegal_because != nullptr) candidate.illegal_because(toy.illegal_because);
+      if (toy.predicted) candidate.predicted(toy.predicted);
       set.group("g" + std::to_string(toy.group),
                 [priority = toy.group](const ToyKey&) { return priority; });
     }
@@ -146,7 +148,11 @@ class ToyWorld {
  public:
   explicit ToyWorld(FakeScript script, std::vector<ToyCandidate> candidates, Settings settings = {},
                     const std::filesystem::path& folder = {})
-      : device(std::make_shared<FakeClient>(std::move(script))) {
+      : ToyWorld(std::make_shared<FakeClient>(std::move(script)), std::move(candidates),
+                 std::move(settings), folder) {}
+  ToyWorld(std::shared_ptr<FakeClient> on, std::vector<ToyCandidate> candidates,
+           Settings settings = {}, const std::filesystem::path& folder = {})
+      : device(std::move(on)) {
     const std::filesystem::path place = folder.empty() ? own_.path() : folder;
     if (settings.environment == "project") settings.environment = "local";
     context = std::make_unique<TuneContext>(
@@ -160,12 +166,12 @@ class ToyWorld {
   }
 
   // Runs one call on fresh operands; the caller's output is checked when the call succeeds.
-  Status call(std::int64_t size = 64, const std::string& tag = "") {
+  Status call(std::int64_t size = 64, const std::string& tag = "", Stream stream = {}) {
     std::vector<float> in(static_cast<std::size_t>(size)), out(in.size(), -1);
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = float(i % 97) - 48.5f;
     const Level level = context->settings().autotune.level;
     Status done = tuner->execute(anchored_key(ToyKey{size, tag}, level),
-                                 ToyArgs{in.data(), out.data(), size}, {}, &report);
+                                 ToyArgs{in.data(), out.data(), size}, stream, &report);
     if (done) {
       for (std::size_t i = 0; i < in.size(); ++i) {
         if (out[i] != 2 * in[i]) return fail(ErrorKind::wrong_result, "the caller got a wrong one");

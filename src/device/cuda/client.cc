@@ -19,6 +19,15 @@
 namespace rooftune {
 namespace {
 
+// Why a device is too old; empty where it is not.
+std::string refusal_of(const char* product, int capability) {
+  // The oldest devices that the kernels are written for have mma.sync, cp.async and ldmatrix.
+  constexpr int kLeast = 80;
+  if (capability >= kLeast) return {};
+  return fmt::format("{} has compute capability {}.{}; {}.{} is the least", product,
+                     capability / 10, capability % 10, kLeast / 10, kLeast % 10);
+}
+
 class Cuda final : public CudaClient {
  public:
   Cuda(std::string name, std::shared_ptr<CudaContext> context, CUdevice device)
@@ -40,7 +49,6 @@ class Cuda final : public CudaClient {
     driver_.device_memory(&memory, device_);
     capability_ = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    if (Status supported = supports({product, capability_}); !supported) return supported;
     const auto compiler = CudaCompiler::get();
     shared_bytes_ = static_cast<std::uint32_t>(
         attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -255,6 +263,11 @@ class Cuda final : public CudaClient {
     if (Status usable = unbroken(); !usable) return std::unexpected(std::move(usable.error()));
     const auto compiler = CudaCompiler::get();
     if (!compiler) return std::unexpected(compiler.error());
+    {
+      // After a fault the driver gives nothing any more, and what is compiled is compiled in vain.
+      const CudaContext::Apart apart(*context_);
+      if (auto event = make_event(); !event) return std::unexpected(event.error());
+    }
     auto output = (*compiler)->compile(std::string(source.text), source.id.name + ".cu",
                                        source.options, cuda_architecture(capability_));
     if (!output) return std::unexpected(output.error());
@@ -540,7 +553,8 @@ Result<std::vector<CudaDevice>> CudaClient::list() {
     (*driver)->device_name(name, sizeof name, device);
     (*driver)->device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     (*driver)->device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    devices.push_back({name, major * 10 + minor});
+    const int capability = major * 10 + minor;
+    devices.push_back({name, capability, refusal_of(name, capability)});
   }
   return devices;
 }
@@ -553,6 +567,8 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
         ErrorKind::unsupported,
         fmt::format("there is no device cuda:{}: the driver shows {}", index, devices->size()));
   }
+  const std::string& refusal = (*devices)[static_cast<std::size_t>(index)].refusal;
+  if (!refusal.empty()) return fail(ErrorKind::unsupported, refusal);
   const CudaDriver& driver = **cuda_driver();
   CUdevice device = 0;
   if (const CUresult done = driver.device_get(&device, index); done != CUDA_SUCCESS) {
@@ -561,9 +577,7 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
   auto context = CudaContext::retain(driver, device);
   if (!context) return std::unexpected(context.error());
   auto client = std::make_shared<Cuda>(fmt::format("cuda:{}", index), *std::move(context), device);
-  if (Status described = client->describe(); !described) {
-    return std::unexpected(described.error());
-  }
+  client->describe();
   return client;
 }
 

@@ -19,8 +19,9 @@
 namespace rooftune {
 
 struct CudaDevice {
-  std::string name;    // of the product
-  int capability = 0;  // 90 is 9.0
+  std::string name;          // of the product
+  int capability = 0;        // 90 is 9.0
+  std::string refusal = {};  // why make() would refuse it; empty where it would try
 };
 
 class CudaClient : public Client {
@@ -28,10 +29,8 @@ class CudaClient : public Client {
   // Errors: unsupported, with the reason: built without CUDA, no driver, no such device, a device
   // older than compute capability 8.0.
   static Result<std::shared_ptr<CudaClient>> make(int index);
-  // What the driver shows, by index. Errors: as make().
+  // What the driver shows, by index. Errors: unsupported: built without CUDA, no driver, no device.
   static Result<std::vector<CudaDevice>> list();
-  // Whether the kernels are written for such a device. Errors: unsupported, with both numbers.
-  static Status supports(const CudaDevice& device);
 
   virtual int capability() const = 0;
   // Dynamic shared memory that a block can have.

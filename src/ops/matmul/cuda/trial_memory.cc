@@ -79,7 +79,7 @@ class Launcher {
   }
 
   // Numbers on the device that a kernel adds to, zero before it.
-  using Results = std::array<std::uint64_t, 2>;
+  using Results = std::array<std::uint64_t, 3>;
   Result<Results> results_of(Stream stream,
                              FunctionRef<Status(unsigned long long* results)> launch_kernel) {
     Results results{};
@@ -199,9 +199,16 @@ class CudaMatrixPasses final : public MatrixPasses {
     const auto results = launcher_.results_of(stream_, [&](unsigned long long* memory) {
       args.largest = memory;
       args.not_finite = memory + 1;
+      args.compared = memory + 2;
       return launcher_.launch(stream_, plan("verify_compare.cu", {}), args, args.rows * args.count);
     });
     if (!results) return std::unexpected(results.error());
+    // A check that did not happen must not be taken for one that found nothing.
+    if ((*results)[2] != static_cast<std::uint64_t>(args.rows * args.count)) {
+      return fail(ErrorKind::launch_failed, "the verification looked at " +
+                                                std::to_string((*results)[2]) + " rows of " +
+                                                std::to_string(args.rows * args.count));
+    }
     return Extremes{(*results)[1] == 0, std::bit_cast<double>((*results)[0])};
   }
 

@@ -66,6 +66,7 @@ void compare(const void* launched) {
   }
   *DistantClient::here(args.largest) = std::bit_cast<std::uint64_t>(largest);
   *DistantClient::here(args.not_finite) = finite ? 0 : 1;
+  *DistantClient::here(args.compared) = static_cast<unsigned long long>(args.rows * args.count);
 }
 
 void count(const void* launched) {

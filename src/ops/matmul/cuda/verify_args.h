@@ -38,6 +38,7 @@ struct VerifyCompareArgs {
   // As bits: numbers that are not negative are ordered as these are. 0 before the launch.
   unsigned long long* largest;
   unsigned long long* not_finite;
+  unsigned long long* compared;  // rows that were looked at
 };
 
 // verify_count.cu: how many elements have exactly these bits.

@@ -11,8 +11,10 @@ extern "C" __global__ void __launch_bounds__(rooftune::kVerifyThreads)
   const int64 rows = args.rows;
   double largest = 0;
   bool finite = true;
+  uint32 compared = 0;
   for (int64 at = blockIdx.x * int64(blockDim.x) + threadIdx.x; at < rows * args.count;
        at += gridDim.x * int64(blockDim.x)) {
+    ++compared;
     const int64 place = at / rows * 3 * rows + at % rows;
     double* y = args.y + place;
     const double* other = args.other + place;
@@ -43,8 +45,10 @@ extern "C" __global__ void __launch_bounds__(rooftune::kVerifyThreads)
     if (other > largest) largest = other;
   }
   const bool all_finite = __all_sync(0xffffffff, finite);
+  compared = __reduce_add_sync(0xffffffff, compared);
   if (threadIdx.x % 32 == 0) {
     if (largest > 0) atomicMax(args.largest, bits_of(largest));
     if (!all_finite) atomicMax(args.not_finite, uint64(1));
+    if (compared > 0) atomicAdd(args.compared, uint64(compared));
   }
 }
