@@ -223,10 +223,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice) {
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) {
   *pool = &the_pool;
   return CUDA_SUCCESS;
 }
+CUresult cuMemPoolDestroy(CUmemoryPool) { return CUDA_SUCCESS; }
+CUresult cuDeviceGraphMemTrim(CUdevice) { return answer(); }
 CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
@@ -270,7 +272,7 @@ CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsi
 
 CUresult cuMemAlloc(CUdeviceptr* where, std::size_t bytes) { return allocate(where, bytes); }
 CUresult cuMemFree(CUdeviceptr where) { return release(where); }
-CUresult cuMemAllocAsync(CUdeviceptr* where, std::size_t bytes, CUstream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* where, std::size_t bytes, CUmemoryPool, CUstream) {
   return allocate(where, bytes);
 }
 CUresult cuMemFreeAsync(CUdeviceptr where, CUstream) { return release(where); }
@@ -291,6 +293,14 @@ CUresult cuMemsetD16Async(CUdeviceptr where, unsigned short value, std::size_t c
 }
 CUresult cuMemsetD32Async(CUdeviceptr where, unsigned value, std::size_t count, CUstream) {
   return set(where, value, count);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr where, std::size_t pitch, unsigned value, std::size_t width,
+                            std::size_t height, CUstream) {
+  CUresult done = answer();
+  for (std::size_t row = 0; row < height && done == CUDA_SUCCESS; ++row) {
+    done = set(where + row * pitch, value, width);
+  }
+  return done;
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) { return make(stream); }

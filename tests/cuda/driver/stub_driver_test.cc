@@ -152,8 +152,9 @@ TEST_F(StubDriver, KernelsThatDoNotLoad) {
   use(kWhole, "no_image");
   const Ended ended = shapes();
   EXPECT_EQ(ended.exit, 1);
-  EXPECT_THAT(ended.err, HasSubstr("naive: kernel naive: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel "
-                                   "image is available for execution on the device"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("naive: cuda:0: kernel naive: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel "
+                        "image is available for execution on the device"));
 }
 
 TEST_F(StubDriver, KernelsThatAreNotLaunched) {
