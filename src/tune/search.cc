@@ -470,8 +470,11 @@ class Search {
   // scratch memory cold, and the first candidate of a round finds the operands colder than the
   // others do, which costs up to a few milliseconds: little beside a long launch. A short one is
   // repeated, unless it is so slow that no warmth can save it.
-  static bool tells(double once, const Schedule& schedule) {
+  bool tells(double once, const Schedule& schedule) const {
     constexpr double kLong = 5e-3, kHopeless = 10, kWorthSaving = 1e-3;
+    // Where kernels are compiled, the first launch also loads code and takes memory from the system.
+    constexpr double kLongAfterLoading = 0.1;
+    if (client_.capabilities().compiles_at_run_time) return once >= kLongAfterLoading;
     const auto leader = schedule.leader();
     return once >= kLong || (leader && once > kHopeless * *leader && once > kWorthSaving);
   }
