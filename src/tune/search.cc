@@ -472,7 +472,8 @@ class Search {
   // repeated, unless it is so slow that no warmth can save it.
   bool tells(double once, const Schedule& schedule) const {
     constexpr double kLong = 5e-3, kHopeless = 10, kWorthSaving = 1e-3;
-    // Where kernels are compiled, the first launch also loads code and takes memory from the system.
+    // Where kernels are compiled, the first launch also loads code and takes memory from the
+    // system.
     constexpr double kLongAfterLoading = 0.1;
     if (client_.capabilities().compiles_at_run_time) return once >= kLongAfterLoading;
     const auto leader = schedule.leader();
