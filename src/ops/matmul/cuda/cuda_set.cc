@@ -1,19 +1,12 @@
 // Candidates of CudaCandidate's families as those of a TunableSet: their kernels compiled and kept
 // by specialisation, their priorities, and the choice of what is measured first.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <map>
-#include <mutex>
 
-#include "base/embedded.h"
-#include "base/hash.h"
 #include "device/cuda/client.h"
 #include "ops/matmul/cuda/candidate.h"
 #include "ops/matmul/cuda/kernels.h"
 #include "ops/matmul/cuda/priority.h"
+#include "ops/matmul/cuda/specialisations.h"
 #include "ops/matmul/matmul_set.h"
 
 namespace rooftune {
@@ -75,81 +68,40 @@ const char* lacking(CudaNeeds needs, int capability) {
   return nullptr;
 }
 
-// The kernels of one specialisation, compiled.
-struct Compiled {
-  CudaVariant variant = 0;
-  std::vector<std::shared_ptr<const Kernel>> kernels;
-  std::vector<const Kernel*> pointers;
-};
-
-// One candidate on one client. Finding kernels takes no lock once they are compiled.
+// One candidate on one client.
 class Row {
  public:
   Row(CudaClient& client, const CudaMachine& machine, std::unique_ptr<CudaCandidate> candidate)
-      : client_(client), machine_(machine), candidate_(std::move(candidate)) {}
+      : client_(client),
+        machine_(machine),
+        candidate_(std::move(candidate)),
+        specialisations_(client) {}
 
   const CudaCandidate& candidate() const { return *candidate_; }
 
   Status prepare(const GemmArgs& args) {
-    auto compiled = of(candidate_->variant(args));
-    return compiled ? Status{} : std::unexpected(compiled.error());
+    const auto kernels = kernels_for(args);
+    return kernels ? Status{} : std::unexpected(kernels.error());
   }
 
   Status run(const GemmArgs& args, Stream stream) {
-    const auto compiled = of(candidate_->variant(args));
-    if (!compiled) [[unlikely]]
-      return std::unexpected(compiled.error());
+    const auto kernels = kernels_for(args);
+    if (!kernels) [[unlikely]]
+      return std::unexpected(kernels.error());
     Launcher launcher(client_, machine_, stream);
-    return candidate_->run(launcher, (*compiled)->pointers, args);
+    return candidate_->run(launcher, *kernels, args);
   }
 
  private:
-  // Enough for the types and layouts that one process meets; more are found by the lock.
-  static constexpr std::size_t kSlots = 64;
-
-  Result<const Compiled*> of(CudaVariant variant) {
-    const std::size_t first = std::size_t{(variant * 0x9e3779b97f4a7c15ull) >> 32} % kSlots;
-    for (std::size_t i = 0; i < kSlots; ++i) {
-      const Compiled* found = slots_[(first + i) % kSlots].load(std::memory_order_acquire);
-      if (found == nullptr) break;
-      if (found->variant == variant) [[likely]]
-        return found;
-    }
-    return compile(variant, first);
-  }
-
-  Result<const Compiled*> compile(CudaVariant variant, std::size_t first) {
-    auto made = std::make_unique<Compiled>();
-    made->variant = variant;
-    for (const CudaKernelPlan& plan : candidate_->plans(variant)) {
-      const auto source = cuda_kernel_source(plan);
-      if (!source) return std::unexpected(source.error());
-      auto kernel = client_.compile(source->get());
-      if (!kernel) return std::unexpected(kernel.error());
-      made->pointers.push_back(kernel->get());
-      made->kernels.push_back(*std::move(kernel));
-    }
-    const std::lock_guard lock(mutex_);
-    for (const auto& known : all_) {
-      if (known->variant == variant) return known.get();
-    }
-    all_.push_back(std::move(made));
-    for (std::size_t i = 0; i < kSlots; ++i) {
-      auto& slot = slots_[(first + i) % kSlots];
-      if (slot.load(std::memory_order_relaxed) == nullptr) {
-        slot.store(all_.back().get(), std::memory_order_release);
-        break;
-      }
-    }
-    return all_.back().get();
+  Result<std::span<const Kernel* const>> kernels_for(const GemmArgs& args) {
+    const CudaVariant variant = candidate_->variant(args);
+    return specialisations_.of(variant, [&] { return candidate_->plans(variant); });
   }
 
   CudaClient& client_;
   const CudaMachine& machine_;
   const std::unique_ptr<CudaCandidate> candidate_;
-  std::array<std::atomic<const Compiled*>, kSlots> slots_{};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<const Compiled>> all_;
+  CudaSpecialisations specialisations_;
 };
 
 // What all rows of a client share; lives as long as the last candidate of the set.

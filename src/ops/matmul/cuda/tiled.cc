@@ -118,6 +118,20 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
 // and read once more.
 std::int64_t Tiled::splits(const GemmArgs& args, int multiprocessors) const {
   if (!form_.split) return 1;
+  // A dozen evaluations of the model are more than a launch costs; calls repeat their sizes.
+  const Copies how = copies(args);
+  struct Asked {
+    const Tiled* by = nullptr;
+    std::int64_t m = 0, n = 0, k = 0, batch = 0;
+    TileCopyKind a{}, b{};
+    int multiprocessors = 0;
+    bool operator==(const Asked&) const = default;
+  };
+  const Asked asked{this, args.m, args.n, args.k, args.batch, how.a, how.b, multiprocessors};
+  thread_local Asked last;
+  thread_local std::int64_t last_parts = 1;
+  if (asked == last) return last_parts;
+
   std::int64_t best = 1;
   double best_s = modelled_s(args, 1, multiprocessors);
   int worse = 0;
@@ -134,7 +148,9 @@ std::int64_t Tiled::splits(const GemmArgs& args, int multiprocessors) const {
   }
   // Parts are whole tiles deep; the last might then be empty.
   const std::int64_t terms = ceil_div(ceil_div(args.k, best), form_.depth) * form_.depth;
-  return ceil_div(args.k, terms);
+  last = asked;
+  last_parts = ceil_div(args.k, terms);
+  return last_parts;
 }
 
 const char* Tiled::illegal_because(const GemmArgs& original, const CudaMachine& machine) const {

@@ -77,17 +77,17 @@ std::vector<CudaKernelPlan> plans_of(const CudaSumRow& row, DType dtype, bool al
   return plans;
 }
 
-bool is_aligned(const SumArgs& args) {
-  const auto bits =
-      reinterpret_cast<std::uintptr_t>(args.in) | reinterpret_cast<std::uintptr_t>(args.out);
-  return bits % static_cast<std::uintptr_t>(size_of(args.dtype)) == 0;
-}
-
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
 std::span<const CudaSumRow> cuda_sum_rows() { return kRows; }
+
+bool is_aligned(const SumArgs& args) {
+  const auto bits =
+      reinterpret_cast<std::uintptr_t>(args.in) | reinterpret_cast<std::uintptr_t>(args.out);
+  return bits % static_cast<std::uintptr_t>(size_of(args.dtype)) == 0;
+}
 
 std::vector<CudaKernelPlan> plans_of(const CudaSumRow& row, const SumArgs& args) {
   return plans_of(row, args.dtype, is_aligned(args));

@@ -28,6 +28,10 @@ struct CudaSumRow {
 // The first is the fallback. Each takes every sum.
 std::span<const CudaSumRow> cuda_sum_rows();
 
+// Whether the operands lie at multiples of their size: with the type, what kernels are specialised
+// by.
+bool is_aligned(const SumArgs& args);
+
 // What a row runs for a sum, in its order.
 std::vector<CudaKernelPlan> plans_of(const CudaSumRow& row, const SumArgs& args);
 // Every plan that there is, with those of the check: the tests compile them all.
