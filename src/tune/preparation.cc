@@ -8,8 +8,8 @@
 
 namespace rooftune::detail {
 
-Preparation::Preparation(std::vector<std::size_t> members, std::function<Status(std::size_t)> build,
-                         std::size_t threads)
+Preparation::Preparation(const std::vector<std::size_t>& members,
+                         std::function<Status(std::size_t)> build, std::size_t threads)
     : build_(std::move(build)) {
   for (const std::size_t member : members) entries_.push_back({member});
   threads = std::min(threads, entries_.size());

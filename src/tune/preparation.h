@@ -19,7 +19,7 @@ class Preparation {
  public:
   // `build` is called with the members, from several threads at once when `threads` is above 0;
   // with 0 wait() builds. It must outlive this object.
-  Preparation(std::vector<std::size_t> members, std::function<Status(std::size_t)> build,
+  Preparation(const std::vector<std::size_t>& members, std::function<Status(std::size_t)> build,
               std::size_t threads);
   // Waits for what is being built; what nobody has begun is left.
   ~Preparation();

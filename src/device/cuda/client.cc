@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -113,7 +114,7 @@ class Cuda final : public CudaClient {
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate_from_pool(&memory, bytes, pool_, native(stream));
     if (done == CUDA_SUCCESS) [[likely]]
-      return reinterpret_cast<void*>(memory);
+      return std::bit_cast<void*>(memory);
     return std::unexpected(
         checked(done, fmt::format("{} bytes of scratch memory", bytes).c_str()).error());
   }
@@ -230,7 +231,7 @@ class Cuda final : public CudaClient {
           done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed,
           driver_.describe(done));
     }
-    return std::shared_ptr<void>(reinterpret_cast<void*>(memory), [context = context_](void* held) {
+    return std::shared_ptr<void>(std::bit_cast<void*>(memory), [context = context_](void* held) {
       const CudaContext::Apart inside(*context);
       context->driver.free(pointer(held));
     });
@@ -577,7 +578,9 @@ Result<std::shared_ptr<CudaClient>> CudaClient::make(int index) {
   auto context = CudaContext::retain(driver, device);
   if (!context) return std::unexpected(context.error());
   auto client = std::make_shared<Cuda>(fmt::format("cuda:{}", index), *std::move(context), device);
-  client->describe();
+  if (Status described = client->describe(); !described) {
+    return std::unexpected(std::move(described.error()));
+  }
   return client;
 }
 

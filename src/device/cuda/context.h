@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_DEVICE_CUDA_CONTEXT_H_
 #define ROOFTUNE_DEVICE_CUDA_CONTEXT_H_
 
+#include <bit>
 #include <memory>
 #include <utility>
 
@@ -10,7 +11,7 @@
 
 namespace rooftune {
 
-inline CUstream native(Stream stream) { return reinterpret_cast<CUstream>(stream.native); }
+inline CUstream native(Stream stream) { return std::bit_cast<CUstream>(stream.native); }
 inline CUdeviceptr pointer(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 // The primary context of a device, held while anybody needs it: the client, its buffers, kernels

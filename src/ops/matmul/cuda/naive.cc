@@ -60,8 +60,9 @@ class Naive final : public CudaCandidate {
   // multiprocessor of 64 are what large products reach; small ones take the memory's latency,
   // 0.5 us, for every few terms.
   double predicted_s(const GemmArgs& args, const CudaMachine& machine) const override {
-    const double warps = static_cast<double>((args.m + 7) / 8 * 8) *
-                         static_cast<double>((args.n + 31) / 32) * static_cast<double>(args.batch);
+    const std::int64_t rows = (args.m + 7) / 8 * 8, columns = (args.n + 31) / 32;
+    const double warps =
+        static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(args.batch);
     const double slots = 64.0 * std::max(machine.multiprocessors, 1);
     const double k = static_cast<double>(args.k);
     const double rounds = std::max(1.0, warps / slots);

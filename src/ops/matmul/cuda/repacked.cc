@@ -1,6 +1,7 @@
 #include "ops/matmul/cuda/repacked.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <string>
@@ -69,7 +70,7 @@ Strides strides_of(const Repacking& how, std::int64_t bytes) {
 }
 
 // Memory with the alignment of scratch, for questions about legality.
-const void* any_scratch() { return reinterpret_cast<const void*>(std::uintptr_t{256}); }
+const void* any_scratch() { return std::bit_cast<const void*>(std::uintptr_t{256}); }
 
 // The batch of A and B must be even by now, or they are repacked.
 Inner inner_of(const GemmArgs& args, bool narrow) {
@@ -347,9 +348,9 @@ std::vector<CudaVariant> RepackedCandidate::variants() const {
       args.a_col = a.k;
       args.b_row = b.k;
       args.b_col = b.mn;
-      args.a = args.b = reinterpret_cast<const void*>(std::uintptr_t{256} + pick(2));
+      args.a = args.b = std::bit_cast<const void*>(std::uintptr_t{256} + pick(2));
       const unsigned c = pick(4);
-      args.c = reinterpret_cast<void*>(std::uintptr_t{256});
+      args.c = std::bit_cast<void*>(std::uintptr_t{256});
       args.c_row = c % 2 == 0 ? 256 + c / 2 : 1;
       args.c_col = c % 2 == 0 ? 1 : 256 + c / 2;
       args.beta = pick(2);

@@ -85,7 +85,8 @@ class Unit final : public CudaCandidate {
   double predicted_s(const GemmArgs& args, const CudaMachine& machine) const override {
     const double tile = form_.threads_m * thread_m(args.family) * form_.threads_n * form_.thread_n;
     const std::int64_t units = std::max(machine.multiprocessors, 1);
-    const auto each = static_cast<double>((tiles(args) + units - 1) / units);
+    const std::int64_t waves = (tiles(args) + units - 1) / units;
+    const auto each = static_cast<double>(waves);
     const double rate = args.family == TypeFamily::f64 ? 64 * 1.7e9 : 128 * 1.7e9;
     return 5e-6 + each * tile * static_cast<double>(args.k) / (0.4 * rate);
   }

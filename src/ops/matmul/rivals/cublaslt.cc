@@ -444,7 +444,7 @@ class Products {
     const int status = api_.matmul(
         handle_, plan.desc, scalars.alpha(), args.b, plan.b, args.a, plan.a, scalars.beta(), args.c,
         plan.c, args.c, plan.c, &algorithm, workspace, workspace == nullptr ? 0 : kWorkspaceBytes,
-        reinterpret_cast<void*>(stream.native));
+        std::bit_cast<void*>(stream.native));
     if (status == kLtSuccess) return {};
     return fail(ErrorKind::launch_failed, "cublasLtMatmul gave " + api_.describe(status));
   }
