@@ -513,9 +513,8 @@ double WgmmaCandidate::predicted_s(const GemmArgs& problem, const CudaMachine& m
   const double math = form_.m() * std::max(form_.n, 32) / 32.0 / efficiency * form_.blocks;
   // Whole groups of 64 columns where n is contiguous.
   const double rows_b = stage_bytes(form_, kind) / 128.0 - form_.m();
-  const double load = 128.0 *
-                      static_cast<double>(form_.m() / form_.cluster_n + rows_b / form_.cluster_m) /
-                      kLevel2Rate * form_.blocks;
+  const double rows_a = static_cast<double>(form_.m()) / form_.cluster_n;
+  const double load = 128.0 * (rows_a + rows_b / form_.cluster_m) / kLevel2Rate * form_.blocks;
   // What promotion adds, unless the other warpgroup multiplies meanwhile.
   const double promotion = form_.promote ? 0.22 * math : 0;
   const double parts = static_cast<double>(cut.k_groups) * form_.cluster_k;
