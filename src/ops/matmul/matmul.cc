@@ -156,6 +156,10 @@ Status Session::matmul(const ConstView& lhs, const PackedMatrix& rhs, const View
   if (rhs.panels() == nullptr) {
     return fail(ErrorKind::invalid_argument, "rhs is an empty PackedMatrix: see pack_rhs");
   }
+  if (!client().capabilities().host_memory) {
+    return fail(ErrorKind::unsupported, "rhs was packed for the cpu, and " + client().name() +
+                                            " reads matrices as they lie");
+  }
   const PackedRhs& packed = rhs.panels()->rhs;
   MatmulProblem problem;
   if (Status made = make_matmul_problem(lhs, packed, out, options, problem); !made) return made;

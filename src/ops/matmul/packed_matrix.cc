@@ -88,6 +88,10 @@ PanelFormats panel_formats(const Client& client) {
 
 Result<PackedMatrix> make_packed_matrix(Client& client, const PanelFormats& formats,
                                         const ConstView& rhs, Stream stream) {
+  if (!client.capabilities().host_memory) {
+    return fail(ErrorKind::unsupported,
+                client.name() + " packs no operands: its kernels read matrices as they lie");
+  }
   if (Status valid = check(rhs.layout); !valid) {
     return fail(valid.error().kind, "rhs: " + valid.error().text);
   }
