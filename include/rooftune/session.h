@@ -58,8 +58,8 @@ class Session : public TuneContext {
 
   // Packs a right operand [k, n], of any strides, for any number of products with it. Its memory is
   // read before the call returns, and not after. Types: f32, f64, bf16, f16, i8, u8.
-  // Errors: shape_mismatch for another rank than 2; unsupported for other types, and on devices with
-  // memory of their own; invalid_argument; out_of_memory.
+  // Errors: shape_mismatch for another rank than 2; unsupported for other types, and on devices
+  // with memory of their own; invalid_argument; out_of_memory.
   Result<PackedMatrix> pack_rhs(const ConstView& rhs, const PackOptions& options = {});
 
   // out = alpha * lhs x rhs + beta * out as above, with a right operand that was packed before: it
