@@ -3,6 +3,7 @@
 #ifndef ROOFTUNE_SCALAR_CUH_
 #define ROOFTUNE_SCALAR_CUH_
 
+#include "device/cuda/elements.cuh"
 #include "device/cuda/types.cuh"
 
 using A = A_TYPE;
@@ -12,33 +13,11 @@ using Sum = sum_of<A>::type;
 
 template <class T>
 __device__ __forceinline__ T load(const T* from) {
-#if BYTEWISE
-  T value;
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(&value)[i] = reinterpret_cast<const uint8*>(from)[i];
-  }
-  return value;
-#else
-  return *from;
-#endif
+  return load_any<BYTEWISE == 0>(from);
 }
 template <class T>
 __device__ __forceinline__ void store(T* to, T value) {
-#if BYTEWISE
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    uint32 byte = reinterpret_cast<uint8*>(&value)[i];
-    if constexpr (sizeof(T) == 2) {
-      // The assembler of CUDA 13.0 takes the store of the lower byte of an f16 for a conversion of
-      // its value to an integer; it does not see through a permutation.
-      byte = __byte_perm(*reinterpret_cast<const uint16*>(&value), 0, 0x4440 + i);
-    }
-    reinterpret_cast<uint8*>(to)[i] = uint8(byte);
-  }
-#else
-  *to = value;
-#endif
+  store_any<BYTEWISE == 0>(to, value);
 }
 
 // sum + a * b; integers modulo 2^32, which is what unsigned arithmetic means.

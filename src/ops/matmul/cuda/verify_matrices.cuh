@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_VERIFY_MATRICES_CUH_
 #define ROOFTUNE_VERIFY_MATRICES_CUH_
 
+#include "device/cuda/elements.cuh"
 #include "device/cuda/types.cuh"
 #include "ops/matmul/cuda/verify_args.h"
 
@@ -20,28 +21,11 @@ __device__ inline int64 matrix_offset(const rooftune::VerifyMatrices& m, int64 i
 // ALIGNED: whether the address of every element is a multiple of its size.
 template <class T>
 __device__ __forceinline__ T load_element(const T* at) {
-#if ALIGNED
-  return *at;
-#else
-  T value;
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(&value)[i] = reinterpret_cast<const uint8*>(at)[i];
-  }
-  return value;
-#endif
+  return load_any<ALIGNED != 0>(at);
 }
-
 template <class T>
 __device__ __forceinline__ void store_element(T* at, T value) {
-#if ALIGNED
-  *at = value;
-#else
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(at)[i] = reinterpret_cast<const uint8*>(&value)[i];
-  }
-#endif
+  store_any<ALIGNED != 0>(at, value);
 }
 
 #endif  // ROOFTUNE_VERIFY_MATRICES_CUH_

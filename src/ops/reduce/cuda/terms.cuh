@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_REDUCE_TERMS_CUH_
 #define ROOFTUNE_REDUCE_TERMS_CUH_
 
+#include "device/cuda/elements.cuh"
 #include "device/cuda/types.cuh"
 #include "ops/reduce/cuda/launch_args.h"
 
@@ -24,28 +25,11 @@ __device__ __forceinline__ int64 offset_along(int rank, const long long* extent,
 // ALIGNED: whether the address of every element is a multiple of its size.
 template <class T>
 __device__ __forceinline__ T load_element(const T* at) {
-#if ALIGNED
-  return *at;
-#else
-  T value;
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(&value)[i] = reinterpret_cast<const uint8*>(at)[i];
-  }
-  return value;
-#endif
+  return load_any<ALIGNED != 0>(at);
 }
-
 template <class T>
 __device__ __forceinline__ void store_element(T* at, T value) {
-#if ALIGNED
-  *at = value;
-#else
-#pragma unroll
-  for (int i = 0; i < int(sizeof(T)); ++i) {
-    reinterpret_cast<uint8*>(at)[i] = reinterpret_cast<const uint8*>(&value)[i];
-  }
-#endif
+  store_any<ALIGNED != 0>(at, value);
 }
 
 // A sum whose error does not grow with the number of its terms. What an addition in f64 loses to
