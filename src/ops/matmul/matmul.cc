@@ -6,7 +6,7 @@
 #include "ops/matmul/cpu/candidates.h"
 #include "ops/matmul/memo.h"
 #include "ops/matmul/problem.h"
-#include "ops/matmul/rivals.h"
+#include "ops/runtime.h"
 #include "ops/session_operations.h"
 #include "rooftune/float16.h"
 

@@ -5,6 +5,7 @@
 #include "ops/matmul/problem.h"
 #include "ops/matmul/trial.h"
 #include "ops/matmul/verify.h"
+#include "ops/runtime.h"
 
 namespace rooftune {
 
@@ -58,11 +59,10 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());
   });
-  const auto& parts = client.fingerprint().parts();
-  const auto runtime = parts.find("runtime");
-  if (runtime != parts.end() && runtime->second == "cpu") {
+  const std::string_view runtime = runtime_of(client);
+  if (runtime == "cpu") {
     add_cpu_candidates(set);
-  } else if (runtime != parts.end() && runtime->second == "cuda") {
+  } else if (runtime == "cuda") {
     add_cuda_candidates(set);
   } else {
     add_fake_candidates(set);

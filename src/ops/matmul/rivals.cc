@@ -357,13 +357,6 @@ std::string_view runtime_of_rival(std::string_view name) {
   return {};
 }
 
-std::string_view runtime_of(const Client& client) {
-  const auto& parts = client.fingerprint().parts();
-  const auto runtime = parts.find("runtime");
-  if (runtime == parts.end()) return {};
-  return std::string_view(runtime->second).substr(0, runtime->second.find(' '));
-}
-
 Result<Rival> load_rival(std::string_view name, const RivalOptions& options) {
   const auto known = std::find_if(known_rivals().begin(), known_rivals().end(),
                                   [&](const Known& rival) { return rival.name == name; });

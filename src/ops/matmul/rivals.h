@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ops/matmul/gemm_args.h"
+#include "ops/runtime.h"
 #include "rooftune/device.h"
 #include "rooftune/error.h"
 
@@ -48,9 +49,6 @@ std::span<const std::string_view> rival_names();
 // The kind of device that a rival of rival_names() works on, "cpu" or "cuda"; empty: an unknown
 // name.
 std::string_view runtime_of_rival(std::string_view name);
-
-// The kind of a device: "cpu", "cuda", "fake"; the first word of the run time in its fingerprint.
-std::string_view runtime_of(const Client& client);
 
 struct RivalOptions {
   int threads = 1;  // of the library, and for all that use it in this process: the last one counts

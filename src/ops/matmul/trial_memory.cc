@@ -4,21 +4,14 @@
 #include "ops/matmul/cuda/trial_memory.h"
 
 namespace rooftune {
-namespace {
-
-// The user of the kernels, in the counters of a device.
-constexpr const char* kName = "verify";
-
-}  // namespace
-
 std::unique_ptr<TrialMemory> trial_memory(Client& client, const GemmArgs& gemm) {
   if (client.capabilities().host_memory) return host_trial_memory();
-  return cuda_trial_memory(client, cuda_compiler(client, kName), gemm);
+  return cuda_trial_memory(client, cuda_compiler(client), gemm);
 }
 
 std::unique_ptr<MatrixPasses> matrix_passes(Client& client, Stream stream) {
   if (client.capabilities().host_memory) return host_matrix_passes();
-  return cuda_matrix_passes(client, stream, cuda_compiler(client, kName));
+  return cuda_matrix_passes(client, stream, cuda_compiler(client));
 }
 
 }  // namespace rooftune

@@ -6,6 +6,7 @@
 
 #include "ops/reduce/problem.h"
 #include "ops/reduce/trial.h"
+#include "ops/runtime.h"
 
 namespace rooftune {
 
@@ -20,11 +21,10 @@ void describe_sum(TunableSet<SumKey, SumArgs>& set) {
   set.bound([](const SumKey&, const SumArgs& args) -> std::optional<Work> {
     return Work{sum_ops(args), sum_bytes(args), args.dtype, false};
   });
-  const auto& parts = client.fingerprint().parts();
-  const auto runtime = parts.find("runtime");
-  if (runtime != parts.end() && runtime->second == "cpu") {
+  const std::string_view runtime = runtime_of(client);
+  if (runtime == "cpu") {
     add_cpu_candidates(set);
-  } else if (runtime != parts.end() && runtime->second == "cuda") {
+  } else if (runtime == "cuda") {
     add_cuda_candidates(set);
   } else {
     add_fake_candidates(set);

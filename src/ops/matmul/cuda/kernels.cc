@@ -66,9 +66,8 @@ Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan) {
   return CudaKernelSource(std::move(source), std::move(text->text));
 }
 
-CompileCuda cuda_compiler(Client& client, std::string name) {
-  return [&client, name = std::move(name)](
-             const CudaKernelPlan& plan) -> Result<std::shared_ptr<const Kernel>> {
+CompileCuda cuda_compiler(Client& client) {
+  return [&client](const CudaKernelPlan& plan) -> Result<std::shared_ptr<const Kernel>> {
     const auto source = cuda_kernel_source(plan);
     if (!source) return std::unexpected(source.error());
     return client.compile(source->get());

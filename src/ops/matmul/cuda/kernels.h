@@ -32,9 +32,8 @@ Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan);
 // Compiles a plan, or finds what was compiled before.
 using CompileCuda = std::function<Result<std::shared_ptr<const Kernel>>(const CudaKernelPlan&)>;
 
-// For users of kernels that are no candidates; `name` is theirs in the counters. The client must
-// outlive it.
-CompileCuda cuda_compiler(Client& client, std::string name);
+// For users of kernels that are no candidates. The client must outlive it.
+CompileCuda cuda_compiler(Client& client);
 
 // A hash of every kernel that the candidate may run, with its parameters.
 std::string cuda_candidate_version(const CudaCandidate& candidate);

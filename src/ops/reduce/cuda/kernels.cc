@@ -140,7 +140,7 @@ Status check_sums_on_device(Client& client, Stream stream, const SumArgs& args,
   const bool aligned = reinterpret_cast<std::uintptr_t>(args.in) %
                            static_cast<std::uintptr_t>(size_of(args.dtype)) ==
                        0;
-  auto kernel = cuda_compiler(client, "sum_check")(plan(kCheck, args.dtype, aligned));
+  auto kernel = cuda_compiler(client)(plan(kCheck, args.dtype, aligned));
   if (!kernel) return std::unexpected(kernel.error());
   SumLaunchArgs launch = launch_args(args);
   const std::int64_t group = std::min(args.outputs, kMostOutputs);
