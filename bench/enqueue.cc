@@ -1,5 +1,5 @@
 // What a later call costs the host on a device that works by itself: Session::matmul from call to
-// return, with nothing waited for.
+// return, with nothing waited for; before that, what an empty launch alone takes.
 //   bench_enqueue [device]          "cuda:0" when left out
 #include <fmt/format.h>
 
@@ -46,6 +46,28 @@ Result<Buffer> random_buffer(Client& client, std::uint64_t bytes, unsigned seed)
   return buffer;
 }
 
+// Of kRounds rounds of kCalls calls each, sorted: what a call takes, in microseconds.
+template <class Call>
+Result<std::vector<double>> rounds(Client& client, Stream stream, Call call) {
+  std::vector<double> micros;
+  for (int round = 0; round < kRounds; ++round) {
+    if (Status done = client.synchronize(stream); !done) return std::unexpected(done.error());
+    const double begin = steady_now_s();
+    for (int i = 0; i < kCalls; ++i) {
+      if (Status done = call(); !done) return std::unexpected(done.error());
+    }
+    micros.push_back((steady_now_s() - begin) / kCalls * 1e6);
+  }
+  std::sort(micros.begin(), micros.end());
+  return micros;
+}
+
+void print_row(std::string_view what, std::string_view product, const std::vector<double>& micros,
+               std::string_view candidate) {
+  fmt::print("{:<20} {:<20} {:>7.2f} us {:>7.2f} us  {}\n", what, product, micros.front(),
+             micros[micros.size() / 2], candidate);
+}
+
 Status measure(Session& session, const Case& each) {
   Client& client = session.client();
   const std::uint64_t size = static_cast<std::uint64_t>(size_of(each.dtype));
@@ -71,19 +93,27 @@ Status measure(Session& session, const Case& each) {
   options.report = &report;
   if (Status done = session.matmul(lhs, rhs, out, options); !done) return done;
   options.report = nullptr;
-  std::vector<double> micros;
-  for (int round = 0; round < kRounds; ++round) {
-    if (Status done = client.synchronize(*stream); !done) return done;
-    const double begin = steady_now_s();
-    for (int i = 0; i < kCalls; ++i) {
-      if (Status done = session.matmul(lhs, rhs, out, options); !done) return done;
-    }
-    micros.push_back((steady_now_s() - begin) / kCalls * 1e6);
-  }
-  std::sort(micros.begin(), micros.end());
-  fmt::print("{:<20} {:<5} {:>5}x{}x{:<6} {:>7.2f} us {:>7.2f} us  {}\n", each.what,
-             to_string(each.dtype), each.m, each.n, each.k, micros.front(),
-             micros[micros.size() / 2], report.candidate);
+  const auto micros =
+      rounds(client, *stream, [&] { return session.matmul(lhs, rhs, out, options); });
+  if (!micros) return std::unexpected(micros.error());
+  print_row(each.what, fmt::format("{} {}x{}x{}", to_string(each.dtype), each.m, each.n, each.k),
+            *micros, report.candidate);
+  client.destroy_stream(*stream);
+  return {};
+}
+
+// The driver's own part: an empty kernel without arguments to speak of.
+Status measure_floor(Client& client) {
+  auto probe = client.probe_kernel(ProbeKind::launch, DType::f32);
+  if (!probe) return std::unexpected(probe.error());
+  const auto stream = client.create_stream();
+  if (!stream) return std::unexpected(stream.error());
+  const ProbeArgs args;
+  const Launch launch{probe->kernel.get(), &args, sizeof args, probe->groups, probe->group_size,
+                      /*shared_bytes=*/0,  {}};
+  const auto micros = rounds(client, *stream, [&] { return client.launch(*stream, launch); });
+  if (!micros) return std::unexpected(micros.error());
+  print_row("an empty kernel", "", *micros, "");
   client.destroy_stream(*stream);
   return {};
 }
@@ -98,6 +128,10 @@ int run(const std::string& device) {
   }
   fmt::print("{}: the host's part of a later call, least and median of {} rounds of {} calls\n",
              device, kRounds, kCalls);
+  if (Status done = measure_floor((*session)->client()); !done) {
+    fmt::print(stderr, "an empty kernel: {}\n", done.error().text);
+    return 1;
+  }
   for (const Case& each : kCases) {
     if (Status done = measure(**session, each); !done) {
       fmt::print(stderr, "{}: {}\n", each.what, done.error().text);

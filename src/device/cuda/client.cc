@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -110,7 +111,7 @@ class Cuda final : public CudaClient {
   std::uint32_t most_shared_bytes() const override { return shared_bytes_; }
 
   Result<void*> allocate_on(Stream stream, std::uint64_t bytes) override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate_from_pool(&memory, bytes, pool_, native(stream));
     if (done == CUDA_SUCCESS) [[likely]]
@@ -119,16 +120,18 @@ class Cuda final : public CudaClient {
         checked(done, fmt::format("{} bytes of scratch memory", bytes).c_str()).error());
   }
   void free_on(Stream stream, void* memory) override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     driver_.free_async(pointer(memory), native(stream));
   }
   Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
     if (bytes == 0) return {};
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     return checked(driver_.copy_on_device(pointer(to), pointer(from), bytes, native(stream)),
                    "a copy on the device");
   }
-  Status encode(const TensorMapShape& shape, TensorMap& map) const override;
+  Status encode(const TensorMapShape& shape, TensorMap& map) const override {
+    return encode_tensor_map(*context_, shape, map);
+  }
 
   Status write(Stream stream, void* device, const void* source, std::uint64_t bytes) override {
     if (bytes == 0) return {};
@@ -240,6 +243,11 @@ class Cuda final : public CudaClient {
   Status do_launch(Stream stream, const Launch& launch) override {
     const CudaContext::Scope scope(*context_);
     const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+    // The driver may bring a kernel to the device when it is first launched, which spoils what any
+    // other thread captures.
+    std::optional<CudaContext::Relaxed> relaxed;
+    if (!kernel.launched.load(std::memory_order_relaxed)) [[unlikely]]
+      relaxed.emplace(*context_);
     // Not through the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER: a structure that is aligned to 64
     // bytes (it has a tensor map) does not lie at the beginning of that.
     void* parameters[] = {const_cast<void*>(launch.args)};
@@ -247,8 +255,10 @@ class Cuda final : public CudaClient {
                                          launch.groups.z, launch.group_size.x, launch.group_size.y,
                                          launch.group_size.z, launch.shared_bytes, native(stream),
                                          launch.args_bytes > 0 ? parameters : nullptr, nullptr);
-    if (done == CUDA_SUCCESS) [[likely]]
+    if (done == CUDA_SUCCESS) [[likely]] {
+      if (relaxed) kernel.launched.store(true, std::memory_order_relaxed);
       return {};
+    }
     note_fault(done);
     return fail(ErrorKind::launch_failed,
                 fmt::format("{} of {}x{}x{} blocks of {}x{}x{} threads with {} bytes of shared "
@@ -488,51 +498,6 @@ Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int r
     return fail(ErrorKind::not_timed, fmt::format("the clock gave {} s", seconds));
   }
   return seconds;
-}
-
-Status Cuda::encode(const TensorMapShape& shape, TensorMap& map) const {
-  const CudaContext::Scope scope(*context_);
-  const auto type = [&] {
-    switch (shape.dtype) {
-      case DType::f64:
-        return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-      case DType::f32:
-        return shape.tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-      case DType::f16:
-        return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-      case DType::bf16:
-        return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-      case DType::i32:
-        return CU_TENSOR_MAP_DATA_TYPE_INT32;
-      default:
-        return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    }
-  }();
-  const auto swizzle = shape.swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-                       : shape.swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                       : shape.swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
-                                                   : CU_TENSOR_MAP_SWIZZLE_NONE;
-  const auto promotion = shape.l2_promotion_bytes == 256   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
-                         : shape.l2_promotion_bytes == 128 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
-                         : shape.l2_promotion_bytes == 64  ? CU_TENSOR_MAP_L2_PROMOTION_L2_64B
-                                                           : CU_TENSOR_MAP_L2_PROMOTION_NONE;
-  constexpr std::array<std::uint32_t, 5> kEvery = {1, 1, 1, 1, 1};
-  static_assert(sizeof(CUtensorMap) == sizeof map);
-  CUtensorMap encoded;
-  const CUresult done = driver_.encode_tensor_map(
-      &encoded, type, static_cast<std::uint32_t>(shape.rank), const_cast<void*>(shape.address),
-      shape.extents.data(), shape.strides_bytes.data(), shape.box.data(), kEvery.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (done != CUDA_SUCCESS) {
-    return fail(ErrorKind::launch_failed,
-                fmt::format("a tensor map of {} at {}, extents {}, strides {}, box {}, swizzle {}: "
-                            "{}",
-                            to_string(shape.dtype), shape.address, fmt::join(shape.extents, "x"),
-                            fmt::join(shape.strides_bytes, ", "), fmt::join(shape.box, "x"),
-                            shape.swizzle_bytes, driver_.describe(done)));
-  }
-  std::memcpy(&map, &encoded, sizeof map);
-  return {};
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #ifndef ROOFTUNE_DEVICE_CUDA_CONTEXT_H_
 #define ROOFTUNE_DEVICE_CUDA_CONTEXT_H_
 
+#include <atomic>
 #include <bit>
 #include <memory>
 #include <utility>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/tensor_map.h"
 #include "rooftune/device.h"
 
 namespace rooftune {
@@ -90,10 +92,11 @@ class CudaKernel final : public Kernel {
   CudaKernel(KernelId id, std::shared_ptr<CudaContext> context, CUmodule module, CUfunction entry)
       : Kernel(std::move(id)), function(entry), context_(std::move(context)), module_(module) {}
   ~CudaKernel() override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     context_->driver.module_unload(module_);
   }
   const CUfunction function;
+  mutable std::atomic<bool> launched{false};  // once at least
 
  private:
   const std::shared_ptr<CudaContext> context_;
@@ -105,7 +108,7 @@ class CudaEvent final : public Event {
   CudaEvent(std::shared_ptr<CudaContext> context, CUevent handle)
       : event(handle), context_(std::move(context)) {}
   ~CudaEvent() override {
-    const CudaContext::Scope scope(*context_);
+    const CudaContext::Apart apart(*context_);
     context_->driver.event_destroy(event);
   }
   const CUevent event;
@@ -113,6 +116,9 @@ class CudaEvent final : public Event {
  private:
   const std::shared_ptr<CudaContext> context_;
 };
+
+// CudaClient::encode.
+Status encode_tensor_map(const CudaContext& context, const TensorMapShape& shape, TensorMap& map);
 
 }  // namespace rooftune
 

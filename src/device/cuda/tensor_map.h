@@ -28,6 +28,7 @@ struct TensorMapShape {
   std::array<std::uint32_t, 5> box{};            // elements, at most 256 each
   int swizzle_bytes = 128;                       // 0, 32, 64 or 128: at least the bytes of box[0]
   int l2_promotion_bytes = 256;                  // 0, 64, 128 or 256
+  bool operator==(const TensorMapShape&) const = default;
 };
 #endif
 
