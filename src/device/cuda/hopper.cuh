@@ -1,4 +1,5 @@
-// What Hopper has and no other architecture: bulk tensor copies over mbarriers, clusters, wgmma.
+// What Hopper has and no other architecture: bulk tensor copies over mbarriers, clusters
+// (cluster.cuh), wgmma.
 // Thin wrappers over PTX; the toolkit's headers are not there at run time. An includer that
 // multiplies defines before this header
 //   WGMMA_N       columns of an instruction: a multiple of 8 up to 256 (of 16 above 32 for bytes)
@@ -9,6 +10,7 @@
 #ifndef ROOFTUNE_DEVICE_CUDA_HOPPER_CUH_
 #define ROOFTUNE_DEVICE_CUDA_HOPPER_CUH_
 
+#include "device/cuda/cluster.cuh"
 #include "device/cuda/tensor_map.h"
 #include "device/cuda/types.cuh"
 
@@ -72,34 +74,6 @@ ROOFTUNE_DEVICE void named_sync(uint32 id, uint32 threads) {
 }
 ROOFTUNE_DEVICE void named_arrive(uint32 id, uint32 threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
-// --- Clusters. Every thread of every block takes part in a sync.
-ROOFTUNE_DEVICE uint32 cluster_rank() {
-  uint32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-ROOFTUNE_DEVICE void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-// The same without order of memory, apart from what a fence before it released.
-ROOFTUNE_DEVICE void cluster_sync_relaxed() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::
-                   : "memory");
-}
-// The address of another block's shared memory, for load_remote().
-ROOFTUNE_DEVICE uint32 remote_address(uint32 address, uint32 block) {
-  uint32 remote;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(block));
-  return remote;
-}
-ROOFTUNE_DEVICE void load_remote(uint32 remote, uint32 (&words)[4]) {
-  asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(remote)
-               : "memory");
 }
 
 // --- Registers of a warpgroup, a multiple of 8; all its warps execute it.

@@ -44,6 +44,21 @@ constexpr TiledForm kForms[] = {
     {"dmma_128x64_split", 128, 64, 2, 2, 16, 3, 2, true, 0.86, 48},
     {"dmma_64x64_8w_split", 64, 64, 2, 4, 16, 4, 2, true, 0.76, 0},
     {"dmma_32x32_split", 32, 32, 1, 1, 16, 3, 8, true, 0.66, 0},
+    // Few tiles. With a block or two on a multiprocessor, more warps a tile or more stages hide
+    // what more blocks would.
+    {"dmma_32x32_k2", 32, 32, 1, 1, 16, 3, 8, false, 0.66, 0, 2},
+    {"dmma_32x32_k4", 32, 32, 1, 1, 16, 3, 8, false, 0.66, 0, 4},
+    {"dmma_32x32_k8", 32, 32, 1, 1, 16, 3, 8, false, 0.66, 0, 8},
+    {"dmma_32x32_4w_k2", 32, 32, 2, 2, 16, 4, 5, false, 0.55, 0, 2},
+    {"dmma_32x32_4w_k4", 32, 32, 2, 2, 16, 4, 5, false, 0.55, 0, 4},
+    {"dmma_32x32_4w_k8", 32, 32, 2, 2, 16, 4, 5, false, 0.55, 0, 8},
+    {"dmma_64x32_k2", 64, 32, 2, 1, 16, 4, 5, false, 0.81, 0, 2},
+    {"dmma_64x32_k4", 64, 32, 2, 1, 16, 4, 5, false, 0.81, 0, 4},
+    {"dmma_64x64_k2", 64, 64, 2, 2, 16, 4, 3, false, 0.82, 0, 2},
+    {"dmma_64x64_k4", 64, 64, 2, 2, 16, 4, 3, false, 0.82, 0, 4},
+    {"dmma_64x64_k8", 64, 64, 2, 2, 16, 4, 3, false, 0.82, 0, 8},
+    {"dmma_64x64_8w_k2", 64, 64, 2, 4, 16, 4, 2, false, 0.76, 0, 2},
+    {"dmma_64x64_8w_k4", 64, 64, 2, 4, 16, 4, 2, false, 0.76, 0, 4},
 };
 
 }  // namespace

@@ -3,8 +3,9 @@
 //
 // WARP_M, WARP_N: multiples of 16. WARPS_M, WARPS_N: warps of a block. STAGES: tiles in shared
 // memory. A_COPY, B_COPY: how an operand is copied (kinds below). BLOCKS: at least so many at a
-// time on a multiprocessor.
+// time on a multiprocessor. CLUSTER_K: blocks of a cluster that share a tile's k, or 1.
 #include "ops/matmul/cuda/async_copy.cuh"
+#include "ops/matmul/cuda/cluster_parts.cuh"
 #include "ops/matmul/cuda/split.h"
 #include "ops/matmul/cuda/tile_order.cuh"
 
@@ -130,12 +131,17 @@ __device__ __forceinline__ void multiply(double (&sum)[2][2], const double (&a)[
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
+// Sums that the blocks of a cluster exchange, over the stages, in rows. With 64 bytes beside each,
+// 8 threads, which write 64 bytes of each of 2 rows at a time, reach 32 different banks.
+constexpr int kPitch = kTileN + 8;
+static_assert(CLUSTER_K == 1 || kTileM * kPitch * 8 <= STAGES * kStageBytes, "sums in the stages");
+
+extern "C" __global__ void ROOFTUNE_CLUSTER __launch_bounds__(kThreads, BLOCKS)
     rooftune_kernel(const __grid_constant__ SplitArgs args) {
   extern __shared__ __align__(128) double2 shared_memory[];
   double* const shared = reinterpret_cast<double*>(shared_memory);
   const rooftune::StridedArgs& product = args.product;
-  const TilePlace place = tile_place(args);
+  const TilePlace place = tile_place<CLUSTER_K>(args);
   const rooftune::BatchPlace batch = batch_place(product, place.batch);
   const int64 first_m = int64(place.tile_m) * kTileM;
   const int64 first_n = int64(place.tile_n) * kTileN;
@@ -204,6 +210,26 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     }
   }
 
+  const int lane = threadIdx.x % 32;
+  if constexpr (CLUSTER_K > 1) {
+    // The last copies bring nothing but zeros; and all have read the last tile.
+    wait_for_copies<0>();
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < WARP_M / 8; ++i) {
+      double* const row = shared + (m + i * 8 + lane / 4) * kPitch + n + lane % 4 * 2;
+#pragma unroll
+      for (int j = 0; j < WARP_N / 8; ++j) {
+        *reinterpret_cast<double2*>(row + j * 8) = {sum[i / 2][j][i % 2][0],
+                                                    sum[i / 2][j][i % 2][1]};
+      }
+    }
+    ClusterParts<double, kTileM, kTileN, kPitch, kThreads>{
+        product, static_cast<double*>(product.c) + batch.c, first_m, first_n, place.split, stages}
+        .write();
+    return;
+  }
+
   // To C, or to this part's sums, which lie row by row.
   const bool split = args.partials != nullptr;
   const double alpha = split ? 1.0 : product.alpha;
@@ -215,7 +241,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
                           : static_cast<double*>(product.c) + batch.c;
   const bool pairs = c_col == 1 && (c_row & 1) == 0 && (product.n & 1) == 0 &&
                      (reinterpret_cast<uint64>(c) & 15) == 0;
-  const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int i = 0; i < WARP_M / 8; ++i) {
     const int64 row = first_m + m + i * 8 + lane / 4;

@@ -4,8 +4,10 @@
 //
 // THREAD_M, THREAD_N: multiples of 4. WARPS_M, WARPS_N; a warp is 4 x 8 threads. DEPTH: terms of a
 // tile, STAGES: tiles in shared memory. A_COPY, B_COPY: how an operand is copied (kinds below).
-// BLOCKS: at least so many at a time on a multiprocessor.
+// BLOCKS: at least so many at a time on a multiprocessor. CLUSTER_K: blocks of a cluster that share
+// a tile's k, or 1.
 #include "ops/matmul/cuda/async_copy.cuh"
+#include "ops/matmul/cuda/cluster_parts.cuh"
 #include "ops/matmul/cuda/split.h"
 #include "ops/matmul/cuda/tile_order.cuh"
 
@@ -25,16 +27,6 @@ constexpr int kStageFloats = DEPTH * (kPitchA + kPitchB);
 
 __device__ __forceinline__ void store_shared(uint32 to, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value));
-}
-
-// Volatile, so that it begins where it stands: early. Zeros, and nothing read, when !valid.
-__device__ __forceinline__ float4 load_four(const float* from, bool valid) {
-  float4 four{0, 0, 0, 0};
-  asm volatile(
-      "{.reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];}"
-      : "+f"(four.x), "+f"(four.y), "+f"(four.z), "+f"(four.w)
-      : "l"(from), "r"(uint32(valid)));
-  return four;
 }
 
 // How a tile is copied. Neighbouring threads take neighbouring
@@ -169,18 +161,28 @@ struct Fragment {
 // added to totals in shared memory, which costs less than 1 % of the time.
 constexpr int kTilesOfPart = 512 / DEPTH;
 
-extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
+// Where a thread's fours of totals lie after its first. Each thread has its own, side by side with
+// those of other threads; blocks of a cluster, who read each other's, have the tile's rows, with 4
+// words beside each.
+constexpr int kPitch = kTileN + 4;
+constexpr int row_of(int i) { return i / 4 * 16 + i % 4; }  // of a thread's, after its first
+constexpr int total_at(int i) {
+  return CLUSTER_K > 1 ? (row_of(i / kFours) * kPitch + i % kFours * 32) / 4 : i * kThreads;
+}
+
+extern "C" __global__ void ROOFTUNE_CLUSTER __launch_bounds__(kThreads, BLOCKS)
     rooftune_kernel(const __grid_constant__ SplitArgs args) {
   extern __shared__ float4 shared_memory[];
   float* const shared = reinterpret_cast<float*>(shared_memory);
   const rooftune::StridedArgs& product = args.product;
-  const TilePlace place = tile_place(args);
+  const TilePlace place = tile_place<CLUSTER_K>(args);
   const rooftune::BatchPlace batch = batch_place(product, place.batch);
   const int64 first_m = int64(place.tile_m) * kTileM;
   const int64 first_n = int64(place.tile_n) * kTileN;
   const int64 first_term = place.split * args.terms;
   int left = int(min(product.k - first_term, args.terms));  // terms not yet being copied
-  const int tiles = (left + DEPTH - 1) / DEPTH;
+  // A block of a cluster may have no terms: it makes a tile of zeros.
+  const int tiles = max((left + DEPTH - 1) / DEPTH, CLUSTER_K > 1 ? 1 : 0);
 
   const uint32 stages = shared_address(shared);
   TileCopy<A_COPY, kTileM> copy_a(static_cast<const float*>(product.a) + batch.a, product.a_row,
@@ -218,7 +220,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   __syncthreads();
 
   float sum[THREAD_M][THREAD_N] = {};
-  float4* const totals = shared_memory + STAGES * kStageFloats / 4 + threadIdx.x;
+  float4* const totals = shared_memory + STAGES * kStageFloats / 4 +
+                         (CLUSTER_K > 1 ? (m * kPitch + n) / 4 : threadIdx.x);
   bool has_totals = false;
   int until_fold = kTilesOfPart;
 
@@ -263,13 +266,21 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
       for (int i = 0; i < THREAD_M * kFours; ++i) {
         float* const four = &sum[i / kFours][i % kFours * 4];
         float4 total{0, 0, 0, 0};
-        if (has_totals) total = totals[i * kThreads];
-        totals[i * kThreads] = {total.x + four[0], total.y + four[1], total.z + four[2],
-                                total.w + four[3]};
+        if (has_totals) total = totals[total_at(i)];
+        totals[total_at(i)] = {total.x + four[0], total.y + four[1], total.z + four[2],
+                               total.w + four[3]};
         four[0] = four[1] = four[2] = four[3] = 0;
       }
       has_totals = true;
     }
+  }
+
+  if constexpr (CLUSTER_K > 1) {
+    ClusterParts<float, kTileM, kTileN, kPitch, kThreads>{
+        product,     static_cast<float*>(product.c) + batch.c, first_m, first_n,
+        place.split, stages + STAGES * kStageFloats * 4}
+        .write();
+    return;
   }
 
   // To C, or to this part's sums, which lie row by row.
@@ -290,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
 #pragma unroll 2
     for (int at = 0; at < THREAD_M * kFours; ++at) {
       const int i = at / kFours;
-      const int64 row = first_m + m + i / 4 * 16 + i % 4;
+      const int64 row = first_m + m + row_of(i);
       const int64 column = first_n + n + at % kFours * 32;
       if (row >= product.m || column >= product.n) continue;
       const float4 total = totals[at * kThreads];

@@ -11,7 +11,9 @@ struct SplitArgs {
   int tiles_m, tiles_n;
   int splits;       // parts of k, each with its own blocks
   long long terms;  // of a part: a multiple of the depth of a tile
-  void* partials;   // [split][batch][m][n], in the type of the sums, when splits > 1
+  // [split][batch][m][n], in the type of the sums; null for one part, and for the blocks of a
+  // cluster, which add up their sums by themselves.
+  void* partials;
 };
 
 }  // namespace rooftune

@@ -37,7 +37,7 @@ GemmArgs by_rows(const GemmArgs& args) { return columns_first(args) ? transposed
 }  // namespace
 
 Tiled::Tiled(const TiledForm& form, TypeFamily family, std::string_view file)
-    : CudaCandidate(form.name, CudaNeeds::ampere),
+    : CudaCandidate(form.name, form.cluster_k > 1 ? CudaNeeds::tma : CudaNeeds::ampere),
       form_(form),
       family_(family),
       file_(file),
@@ -99,7 +99,9 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
                       (likes_wide_terms() && how.a == TileCopyKind::terms);
   const double copying = narrow ? each * tile_elements * (bytes_ == 8 ? 0.45 : 0.31) / kClock : 0.0;
   double sums = 0;
-  if (parts > 1) {
+  if (form_.cluster_k > 1) {
+    sums = cluster_sums_s(each);
+  } else if (parts > 1) {
     sums = kLaunch + 2.0 * static_cast<double>(parts * bytes_ * args.m) *
                          static_cast<double>(args.n * args.batch) / kSumBytes;
   }
@@ -114,10 +116,19 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
   return kLaunch + kLatency + std::max(busy, memory) + 0.5 * std::min(busy, memory) + sums;
 }
 
-// The best of a few by the model: parts fill the machine's last wave, and their sums are written
-// and read once more.
-std::int64_t Tiled::splits(const GemmArgs& args, int multiprocessors) const {
-  if (!form_.split) return 1;
+// The blocks meet twice, and each reads its slice of the tile from all others.
+double Tiled::cluster_sums_s(double blocks_each) const {
+  constexpr double kMeet = 1e-6;
+  // Published measurements of an H100 found 3.3 TB/s between its multiprocessors.
+  constexpr double kBytes = 3.3e12 / 132;
+  const double tile = static_cast<double>(bytes_ * form_.tile_m * form_.tile_n);
+  return kMeet + blocks_each * tile * (form_.cluster_k - 1) / form_.cluster_k / kBytes;
+}
+
+// The parts of k. A cluster's are given; others are the best of a few by the model: parts fill the
+// machine's last wave, and their sums are written and read once more.
+std::int64_t Tiled::parts(const GemmArgs& args, int multiprocessors) const {
+  if (!form_.split) return form_.cluster_k;
   // A dozen evaluations of the model are more than a launch costs; calls repeat their sizes.
   const Copies how = copies(args);
   struct Asked {
@@ -170,17 +181,24 @@ const char* Tiled::illegal_because(const GemmArgs& original, const CudaMachine& 
   const std::int64_t tiles_n = ceil_div(n, form_.tile_n);
   const std::int64_t tiles = ceil_div(m, form_.tile_m) * tiles_n;
   // A strip of tiles (tile_order.cuh) is counted in 32 bits too.
-  if (tiles > kIntMax / original.batch || tiles_n > kIntMax / 8)
+  if (tiles > kIntMax / original.batch / form_.cluster_k || tiles_n > kIntMax / 8)
     return "more tiles than a grid has blocks";
   if (shared_bytes({TileCopyKind::elements, TileCopyKind::elements}) > machine.shared_bytes) {
     return "too little shared memory";
   }
-  if (form_.split) {
-    // What the model would say (splits()) takes too long here; these leave it room to gain.
+  if (form_.split || form_.cluster_k > 1) {
+    // What the model would say (parts()) takes too long here; this leaves it room to gain.
     const std::int64_t slots = std::int64_t{form_.blocks} * machine.multiprocessors;
-    if (original.k < 4 * form_.depth) return "k is too short to be split";
     if (tiles * original.batch > 4 * slots) return "enough tiles without splitting k";
+  }
+  if (form_.split) {
+    if (original.k < 4 * form_.depth) return "k is too short to be split";
     if (original.batch * m > kIntMax / n) return "too many partial sums";
+  }
+  // Each block of a cluster of half the size, or the only one, then has no more than one tile of
+  // terms: this one is never faster, and would keep others from being measured.
+  if (form_.cluster_k > 1 && original.k <= form_.cluster_k / 2 * form_.depth) {
+    return "k is too short for the cluster";
   }
   return nullptr;
 }
@@ -209,11 +227,11 @@ std::vector<CudaKernelPlan> Tiled::plans(CudaVariant variant) const {
   CudaKernelPlan plan;
   plan.file = file_;
   plan.defines = own_defines();
-  for (std::string& define :
-       std::vector<std::string>{set("WARPS_M=", form_.warps_m), set("WARPS_N=", form_.warps_n),
-                                set("STAGES=", form_.stages), set("BLOCKS=", form_.blocks),
-                                set("A_COPY=", static_cast<int>(copies.a)),
-                                set("B_COPY=", static_cast<int>(copies.b))}) {
+  for (std::string& define : std::vector<std::string>{
+           set("WARPS_M=", form_.warps_m), set("WARPS_N=", form_.warps_n),
+           set("STAGES=", form_.stages), set("BLOCKS=", form_.blocks),
+           set("CLUSTER_K=", form_.cluster_k), set("A_COPY=", static_cast<int>(copies.a)),
+           set("B_COPY=", static_cast<int>(copies.b))}) {
     plan.defines.push_back(std::move(define));
   }
   plan.threads = threads();
@@ -237,10 +255,10 @@ Status Tiled::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels
   device.product = strided_args(args);
   device.tiles_m = static_cast<int>(ceil_div(args.m, form_.tile_m));
   device.tiles_n = static_cast<int>(ceil_div(args.n, form_.tile_n));
-  const std::int64_t parts = splits(args, launcher.machine().multiprocessors);
+  const std::int64_t parts = this->parts(args, launcher.machine().multiprocessors);
   device.splits = static_cast<int>(parts);
   device.terms = ceil_div(ceil_div(args.k, parts), form_.depth) * form_.depth;
-  if (parts > 1) {
+  if (form_.split && parts > 1) {
     auto memory =
         launcher.scratch(static_cast<std::uint64_t>(parts * args.batch * args.m * args.n * bytes_));
     if (!memory) return std::unexpected(std::move(memory.error()));
@@ -250,14 +268,14 @@ Status Tiled::run(CudaLauncher& launcher, std::span<const Kernel* const> kernels
                                                  args.batch * parts);
   Status done = launcher.launch(*kernels[0], &device, sizeof device, {blocks}, threads(),
                                 shared_bytes(copies(args)));
-  if (!done || parts == 1) return done;
+  if (!done || device.partials == nullptr) return done;
   return launcher.launch(*kernels[1], &device, sizeof device,
                          {blocks_for(ceil_div(args.m * args.n * args.batch, 256))}, 256, 0);
 }
 
 double Tiled::predicted_s(const GemmArgs& original, const CudaMachine& machine) const {
   const GemmArgs args = by_rows(original);
-  return modelled_s(args, splits(args, machine.multiprocessors), machine.multiprocessors);
+  return modelled_s(args, parts(args, machine.multiprocessors), machine.multiprocessors);
 }
 
 }  // namespace rooftune

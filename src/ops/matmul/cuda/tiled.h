@@ -1,5 +1,5 @@
 // Candidates whose blocks make tiles of C out of asynchronous copies (simt.cu, dmma.cu), with k in
-// one piece or split among blocks.
+// one piece, split among blocks, or shared by the blocks of a cluster.
 #ifndef ROOFTUNE_OPS_MATMUL_CUDA_TILED_H_
 #define ROOFTUNE_OPS_MATMUL_CUDA_TILED_H_
 
@@ -20,6 +20,8 @@ struct TiledForm {
   bool split;       // k among blocks; their sums are added by a second kernel
   double share;     // of the peak that large aligned products reach
   int spill_bytes;  // that are known and do no harm: outside the loop, or few in it
+  // Blocks of a cluster, which share a tile's k and add up their sums without a second kernel.
+  int cluster_k = 1;
 };
 
 // How an operand's tiles are copied: A_COPY and B_COPY of the kernels.
@@ -57,7 +59,8 @@ class Tiled : public CudaCandidate {
 
  private:
   double modelled_s(const GemmArgs& args, std::int64_t parts, int multiprocessors) const;
-  std::int64_t splits(const GemmArgs& args, int multiprocessors) const;
+  double cluster_sums_s(double blocks_each) const;
+  std::int64_t parts(const GemmArgs& args, int multiprocessors) const;
   Copies copies(const GemmArgs& args) const;
   Copies copies(bool a_terms, bool b_terms, bool wide) const;
   static CudaVariant bits(Copies copies) {

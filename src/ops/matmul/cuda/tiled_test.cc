@@ -165,6 +165,34 @@ TEST(Tiled, SplitsOnlyWhereItGains) {
   EXPECT_EQ(recorder.launches, 1);
 }
 
+TEST(Tiled, ClustersShareKInOneLaunch) {
+  const CudaCandidate& eight = row("simt_64x64_k8");
+  EXPECT_EQ(eight.needs(), CudaNeeds::tma);
+  EXPECT_EQ(row("simt_64x64").needs(), CudaNeeds::ampere);
+  // Of 1000 terms each block has 128; of 65 the last three blocks have none.
+  for (const std::int64_t k : {65, 128, 1000, 65537}) {
+    GemmArgs args = product(100, 200, k);
+    args.batch = args.batch_extent[0] = 3;
+    args.batch_rank = 1;
+    ASSERT_EQ(eight.illegal_because(args, kH200), nullptr) << k;
+    Recorder recorder;
+    record(recorder, eight, args);
+    EXPECT_EQ(recorder.launches, 1);
+    EXPECT_EQ(recorder.scratch_bytes, 0u);
+    EXPECT_EQ(recorder.first.partials, nullptr);
+    EXPECT_EQ(recorder.first.splits, 8);
+    EXPECT_EQ(recorder.first.terms % 16, 0);
+    EXPECT_GE(recorder.first.terms * 8, k);
+    EXPECT_EQ(recorder.grid.x, 2u * 4u * 3u * 8u);
+    EXPECT_TRUE(has_define(eight, args, "CLUSTER_K=8"));
+    EXPECT_EQ(eight.plans(eight.variant(args)).size(), 1u);
+  }
+  // A cluster of four would have as much to do in each block.
+  EXPECT_NE(eight.illegal_because(product(64, 64, 64), kH200), nullptr);
+  EXPECT_EQ(row("simt_64x64_k4").illegal_because(product(64, 64, 64), kH200), nullptr);
+  EXPECT_NE(eight.illegal_because(product(4096, 4096, 4096), kH200), nullptr);
+}
+
 TEST(Tiled, RefusesWhatItsIndicesCannotHold) {
   const CudaCandidate& simt = row("simt_128x128");
   EXPECT_EQ(simt.illegal_because(product(4096, 4096, 4096), kH200), nullptr);
@@ -198,6 +226,9 @@ TEST(Tiled, TheModelPrefersLargeTilesForLargeProductsAndSplitsLongOnes) {
   EXPECT_EQ(best(product(4096, 4096, 4096)), "simt_128x128");
   EXPECT_EQ(best(product(256, 256, 169343, "TN")), "simt_128x128_split");
   EXPECT_EQ(best(product(2048, 2048, 2048, "NN", DType::f64)).substr(0, 4), "dmma");
+  // A few tiles, whose sums take longer by a second kernel than by their cluster.
+  EXPECT_EQ(best(product(128, 128, 128, "NN", DType::f64)).substr(0, 10), "dmma_32x32");
+  EXPECT_EQ(best(product(128, 128, 128, "NN", DType::f64)).find("split"), std::string::npos);
 }
 
 TEST(Naive, TakesWhatOthersRefuse) {

@@ -141,9 +141,10 @@ class Simt final : public Tiled {
             "DEPTH=" + std::to_string(form().depth)};
   }
   std::uint32_t shared_bytes(Copies) const override {
+    const int pitch = form().tile_n + (form().cluster_k > 1 ? 4 : 0);  // of totals: simt.cu
     return static_cast<std::uint32_t>(
         4 * (form().stages * form().depth * (form().tile_m + form().tile_n + 8) +
-             form().tile_m * form().tile_n));
+             form().tile_m * pitch));
   }
   bool likes_wide_terms() const override { return form().tile_m * form().tile_n < 128 * 128; }
 };
@@ -163,6 +164,23 @@ constexpr TiledForm kSimtForms[] = {
     {"simt_64x64_split", 64, 64, 2, 2, 16, 3, 4, true, 0.76, 0},
     {"simt_64x64_8w_split", 64, 64, 4, 2, 16, 3, 3, true, 0.69, 0},
     {"simt_64x32_split", 64, 32, 2, 1, 16, 4, 8, true, 0.69, 0},
+    // Few tiles. Two warps of 32x32 read more of shared memory for each product, but are twice as
+    // many where a multiprocessor has one block.
+    {"simt_64x64_k2", 64, 64, 2, 2, 16, 3, 4, false, 0.76, 0, 2},
+    {"simt_64x64_k4", 64, 64, 2, 2, 16, 3, 4, false, 0.76, 0, 4},
+    {"simt_64x64_k8", 64, 64, 2, 2, 16, 3, 4, false, 0.76, 0, 8},
+    {"simt_64x64_8w_k2", 64, 64, 4, 2, 16, 3, 3, false, 0.69, 0, 2},
+    {"simt_64x64_8w_k4", 64, 64, 4, 2, 16, 3, 3, false, 0.69, 0, 4},
+    {"simt_64x64_8w_k8", 64, 64, 4, 2, 16, 3, 3, false, 0.69, 0, 8},
+    {"simt_64x32_k2", 64, 32, 2, 1, 16, 4, 6, false, 0.69, 0, 2},
+    {"simt_64x32_k4", 64, 32, 2, 1, 16, 4, 6, false, 0.69, 0, 4},
+    {"simt_64x32_k8", 64, 32, 2, 1, 16, 4, 6, false, 0.69, 0, 8},
+    {"simt_32x32_k2", 32, 32, 1, 1, 16, 3, 10, false, 0.62, 0, 2},
+    {"simt_32x32_k4", 32, 32, 1, 1, 16, 3, 10, false, 0.62, 0, 4},
+    {"simt_32x32_k8", 32, 32, 1, 1, 16, 3, 10, false, 0.62, 0, 8},
+    {"simt_32x32_2w_k2", 32, 32, 2, 1, 16, 3, 8, false, 0.50, 0, 2},
+    {"simt_32x32_2w_k4", 32, 32, 2, 1, 16, 3, 8, false, 0.50, 0, 4},
+    {"simt_32x32_2w_k8", 32, 32, 2, 1, 16, 3, 8, false, 0.50, 0, 8},
 };
 
 }  // namespace
