@@ -181,8 +181,9 @@ extern "C" __global__ void ROOFTUNE_CLUSTER __launch_bounds__(kThreads, BLOCKS)
   const int64 first_n = int64(place.tile_n) * kTileN;
   const int64 first_term = place.split * args.terms;
   int left = int(min(product.k - first_term, args.terms));  // terms not yet being copied
-  // A block of a cluster may have no terms: it makes a tile of zeros.
-  const int tiles = max((left + DEPTH - 1) / DEPTH, CLUSTER_K > 1 ? 1 : 0);
+  int tiles = (left + DEPTH - 1) / DEPTH;
+  // A block of a cluster that has no terms has sums all the same: a tile of zeros makes them.
+  if (CLUSTER_K > 1 && tiles < 1) tiles = 1;
 
   const uint32 stages = shared_address(shared);
   TileCopy<A_COPY, kTileM> copy_a(static_cast<const float*>(product.a) + batch.a, product.a_row,

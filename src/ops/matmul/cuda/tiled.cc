@@ -186,19 +186,19 @@ const char* Tiled::illegal_because(const GemmArgs& original, const CudaMachine& 
   if (shared_bytes({TileCopyKind::elements, TileCopyKind::elements}) > machine.shared_bytes) {
     return "too little shared memory";
   }
-  if (form_.split || form_.cluster_k > 1) {
-    // What the model would say (parts()) takes too long here; this leaves it room to gain.
-    const std::int64_t slots = std::int64_t{form_.blocks} * machine.multiprocessors;
-    if (tiles * original.batch > 4 * slots) return "enough tiles without splitting k";
-  }
+  const std::int64_t slots = std::int64_t{form_.blocks} * machine.multiprocessors;
   if (form_.split) {
+    // What the model would say (parts()) takes too long here; these leave it room to gain.
     if (original.k < 4 * form_.depth) return "k is too short to be split";
+    if (tiles * original.batch > 4 * slots) return "enough tiles without splitting k";
     if (original.batch * m > kIntMax / n) return "too many partial sums";
   }
-  // Each block of a cluster of half the size, or the only one, then has no more than one tile of
-  // terms: this one is never faster, and would keep others from being measured.
-  if (form_.cluster_k > 1 && original.k <= form_.cluster_k / 2 * form_.depth) {
-    return "k is too short for the cluster";
+  if (form_.cluster_k > 1) {
+    // Rows that are never faster would keep others from being measured. Here the blocks of half a
+    // cluster, or a block alone, have no more than one tile of terms each; ...
+    if (original.k <= form_.cluster_k / 2 * form_.depth) return "k is too short for the cluster";
+    // ... and here all multiprocessors are full without clusters.
+    if (tiles * original.batch > slots) return "enough tiles without sharing k";
   }
   return nullptr;
 }
