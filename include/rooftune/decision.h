@@ -78,9 +78,13 @@ struct Decision {
   Origin origin = Origin::fallback;
   std::string winner;
   std::vector<std::string> ranking;  // usable candidates, best first; [0] is the winner
-  bool partial = false;              // the budget ended the search: refined at a later call
-  bool verified = true;              // false: the winner's output was not checked
-  bool storable = true;              // false: nothing could be timed, so nothing is kept
+  // Those that the samples do not show to be slower or faster than the winner by more than the
+  // margin. Among such the untuned choice wins, or else the first in declared order: a fixed rule,
+  // so that two machines of a kind agree.
+  std::vector<std::string> same_as_winner;
+  bool partial = false;  // the budget ended the search: refined at a later call
+  bool verified = true;  // false: the winner's output was not checked
+  bool storable = true;  // false: nothing could be timed, so nothing is kept
   std::optional<double> limit_s;
   std::optional<BoundRecord> bound;
   std::optional<std::string> short_circuit;  // the candidate that ended the search at the limit

@@ -46,6 +46,9 @@ struct AutotuneSettings {
   int max_samples = 10;
   double eliminate_ratio = 1.5;           // a best sample above this times the leader's: dropped
   int survivors = 2;                      // elimination never leaves fewer
+  double margin = 0.02;                   // times that differ by less are the same: a fixed rule
+                                          //   decides among them (Decision::same_as_winner)
+  double confidence = 0.95;               // with which a time is said to differ
   int confirmations = 2;                  // samples at or below the limit that end the search
   int sample_resolutions = 20;            // a sample lasts at least this many clock steps
   bool verify = true;                     // false: winners are stored as unverified

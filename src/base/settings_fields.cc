@@ -167,6 +167,8 @@ constexpr Field kFields[] = {
     integer<ROOFTUNE_MEMBER(autotune.max_samples)>("autotune", "max_samples", 1, kMany),
     number<ROOFTUNE_MEMBER(autotune.eliminate_ratio)>("autotune", "eliminate_ratio", 1, 1e6),
     integer<ROOFTUNE_MEMBER(autotune.survivors)>("autotune", "survivors", 1, kMany),
+    number<ROOFTUNE_MEMBER(autotune.margin)>("autotune", "margin", 0, 1),
+    number<ROOFTUNE_MEMBER(autotune.confidence)>("autotune", "confidence", 0.5, 0.9999),
     integer<ROOFTUNE_MEMBER(autotune.confirmations)>("autotune", "confirmations", 1, kMany),
     integer<ROOFTUNE_MEMBER(autotune.sample_resolutions)>("autotune", "sample_resolutions", 1,
                                                           kMany),

@@ -44,6 +44,8 @@ min_samples = 4
 max_samples = 20
 eliminate_ratio = 2.5
 survivors = 3
+margin = 0.05
+confidence = 0.99
 confirmations = 4
 sample_resolutions = 50
 verify = false
@@ -108,6 +110,8 @@ TEST(Settings, EverySettingIsRead) {
   EXPECT_EQ(autotune.max_samples, 20);
   EXPECT_EQ(autotune.eliminate_ratio, 2.5);
   EXPECT_EQ(autotune.survivors, 3);
+  EXPECT_EQ(autotune.margin, 0.05);
+  EXPECT_EQ(autotune.confidence, 0.99);
   EXPECT_EQ(autotune.confirmations, 4);
   EXPECT_EQ(autotune.sample_resolutions, 50);
   EXPECT_FALSE(autotune.verify);
@@ -181,6 +185,8 @@ TEST(Settings, EveryKindOfBadNumberIsRefused) {
   }
   EXPECT_THAT(error_of("[autotune]\nmemory_bytes = -1"), HasSubstr("memory_bytes = -1"));
   EXPECT_THAT(error_of("[autotune]\neliminate_ratio = 0.99"), HasSubstr("from 1 to"));
+  EXPECT_THAT(error_of("[autotune]\nmargin = -0.01"), HasSubstr("from 0 to"));
+  EXPECT_THAT(error_of("[autotune]\nconfidence = 1"), HasSubstr("from 0.5 to"));
   EXPECT_EQ(read("[autotune]\nbudget_s = 0").autotune.budget_s, 0);
   EXPECT_EQ(read("[autotune]\nbudget_s = 1e3").autotune.budget_s, 1000);
 }

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/table.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "throughput/roofline.h"
 
 namespace rooftune::cli {
@@ -105,10 +106,10 @@ std::string ending_text(const Decision& decision) {
         format_seconds(decision.budget_s), counts);
   }
   if (!decision.limit_s) {
-    return fmt::format("The search ended when the times no longer improved ({}).", counts);
+    return fmt::format("The search ended when the times could be told apart ({}).", counts);
   }
   return fmt::format(
-      "None reached the limit, so the search went on until the times no longer improved ({}).",
+      "None reached the limit, so the search went on until the times could be told apart ({}).",
       counts);
 }
 
@@ -131,6 +132,10 @@ std::string winner_text(const Decision& decision) {
   if (const auto spread = winner->spread()) text += fmt::format(", spread {}", percent(*spread));
   text += ").";
   text += margin_text(decision, winner->estimate_s().value_or(*median_s));
+  if (!decision.same_as_winner.empty()) {
+    text +=
+        fmt::format(" As good within the margin: {}.", fmt::join(decision.same_as_winner, ", "));
+  }
   text += verification_text(*winner);
   return text;
 }

@@ -158,6 +158,7 @@ std::string to_json(const Decision& decision) {
   }
   json["short_circuit"] = decision.short_circuit ? Json(*decision.short_circuit) : Json(nullptr);
   json["ranking"] = decision.ranking;
+  json["same_as_winner"] = decision.same_as_winner;
   json["rounds"] = decision.rounds;
   json["budget_s"] = decision.budget_s;
   json["cost"] = {{"probe_s", decision.cost.probe_s},
@@ -215,6 +216,7 @@ Result<Decision> decision_from_json(std::string_view text) {
   }
   decision.short_circuit = string_member(json, "short_circuit");
   decision.ranking = strings(find_member(json, "ranking"));
+  decision.same_as_winner = strings(find_member(json, "same_as_winner"));
   if (const Json* rounds = find_member(json, "rounds"); rounds && rounds->is_array()) {
     for (const Json& round : *rounds) decision.rounds.push_back(strings(&round));
   }

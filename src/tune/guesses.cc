@@ -1,7 +1,9 @@
 #include "tune/guesses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 namespace rooftune::detail {
@@ -34,6 +36,45 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
     }
   }
   return members;
+}
+
+namespace {
+
+// With fewer the spread of their errors is anybody's guess.
+constexpr std::size_t kFewest = 4;
+// Guesses that agree better with each other than this do so by chance.
+constexpr double kLeastDeviation = 0.05;
+
+}  // namespace
+
+void GuessCheck::add(double guess_s, double measured_s) {
+  errors_.push_back(std::log(measured_s / guess_s));
+}
+
+double GuessCheck::mean() const {
+  return std::accumulate(errors_.begin(), errors_.end(), 0.0) / double(errors_.size());
+}
+
+double GuessCheck::deviation() const {
+  const double middle = mean();
+  double squares = 0;
+  for (const double error : errors_) squares += (error - middle) * (error - middle);
+  return std::max(std::sqrt(squares / double(errors_.size() - 1)), kLeastDeviation);
+}
+
+bool GuessCheck::promising(double guess_s, double leader_s) const {
+  if (errors_.size() < kFewest) return true;
+  // One in forty that is left out would have been the better one, were errors normal; and most of
+  // those by little.
+  constexpr double kDeviations = 2;
+  return std::log(guess_s) + mean() - kDeviations * deviation() < std::log(leader_s);
+}
+
+bool GuessCheck::surprising(double guess_s, double measured_s) const {
+  constexpr double kDeviations = 3, kLeastFactor = 2;
+  if (errors_.size() < kFewest) return false;
+  const double beyond = std::log(measured_s / guess_s) - mean();
+  return beyond > std::max(kDeviations * deviation(), std::log(kLeastFactor));
 }
 
 }  // namespace rooftune::detail

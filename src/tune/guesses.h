@@ -21,6 +21,24 @@ struct Hopeless {
 std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_t> members,
                                   std::vector<Hopeless>* hopeless);
 
+// What measured times say about guesses: by what factor they are wrong, and how much that factor
+// differs between candidates. Both are of one problem, where guesses of related kernels err alike.
+class GuessCheck {
+ public:
+  void add(double guess_s, double measured_s);
+  // Whether a candidate may well beat the leader. True while too few are known.
+  bool promising(double guess_s, double leader_s) const;
+  // Whether a time is so much longer than its guess makes likely that it was probably disturbed.
+  // False while too few are known.
+  bool surprising(double guess_s, double measured_s) const;
+
+ private:
+  // Of the logarithms of measured times over guesses.
+  double mean() const;
+  double deviation() const;
+  std::vector<double> errors_;
+};
+
 }  // namespace rooftune::detail
 
 #endif  // ROOFTUNE_TUNE_GUESSES_H_

@@ -1,8 +1,10 @@
 #include "tune/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "tune/comparison.h"
 #include "tune/estimator.h"
 
 namespace rooftune {
@@ -19,23 +21,37 @@ std::optional<double> Schedule::best(const State& state) const {
   return *std::min_element(counted.begin(), counted.end());
 }
 
-bool Schedule::repeatable(const State& state) {
-  const auto counted = counting(state.samples);
-  if (counted.size() < 2) return false;
-  std::vector<double> sorted(counted.begin(), counted.end());
-  std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end());
-  return sorted[1] <= sorted[0] * (1 + kAgreement);
+std::optional<std::size_t> Schedule::best_estimate() const {
+  std::optional<std::size_t> least;
+  double least_s = 0;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].failed) continue;
+    const auto seconds = estimate_s(states_[i].samples);
+    if (seconds && (!least || *seconds < least_s)) {
+      least = i;
+      least_s = *seconds;
+    }
+  }
+  return least;
+}
+
+bool Schedule::wants_sample(std::size_t i) const {
+  return states_[i].running() && states_[i].samples.size() < static_cast<std::size_t>(pass_);
 }
 
 std::optional<std::size_t> Schedule::next() {
   if (confirm_ && states_[*confirm_].running() && !short_circuit_) return confirm_;
   confirm_.reset();
   while (!ended_ && !short_circuit_) {
+    if (reference_ && sampled_.empty() && wants_sample(*reference_)) return reference_;
     for (; cursor_ < states_.size(); ++cursor_) {
-      const State& state = states_[cursor_];
-      if (state.running() && state.samples.size() < static_cast<std::size_t>(pass_)) {
-        return cursor_;
-      }
+      if (wants_sample(cursor_)) return cursor_;
+    }
+    // Only a pass in which others came between the two samples can be compared.
+    if (reference_ && states_[*reference_].running() && sampled_.size() > 1 &&
+        sampled_.front() == *reference_) {
+      checking_ = true;
+      return reference_;
     }
     end_pass();
   }
@@ -44,7 +60,24 @@ std::optional<std::size_t> Schedule::next() {
 
 void Schedule::add(std::size_t i, double seconds) {
   State& state = states_[i];
+  if (checking_) {
+    checking_ = false;
+    const double drift = std::abs(std::log(seconds / state.samples.back()));
+    if (drift > std::log(1 + kDrift) && repeated_ < kMostRepeated) {
+      ++repeated_;
+      for (const std::size_t other : sampled_) {
+        State& void_one = states_[other];
+        if (limit_s_ && void_one.samples.back() <= *limit_s_) --void_one.at_limit;
+        void_one.samples.pop_back();
+      }
+      begin_pass();
+    } else {
+      end_pass();
+    }
+    return;
+  }
   state.samples.push_back(seconds);
+  sampled_.push_back(i);
   if (!limit_s_ || seconds > *limit_s_) {
     confirm_.reset();
     return;
@@ -60,14 +93,16 @@ void Schedule::add(std::size_t i, double seconds) {
 
 void Schedule::fail(std::size_t i) {
   states_[i].failed = true;
+  checking_ = false;
   // Whoever was dropped because of its times is back in the race.
-  for (State& state : states_) state.eliminated = false;
+  for (State& state : states_) state.eliminated = state.settled = false;
   if (short_circuit_ == i) short_circuit_.reset();
   if (confirm_ == i) confirm_.reset();
 }
 
 void Schedule::retire(std::size_t i) {
   states_[i].retired = true;
+  checking_ = false;
   if (confirm_ == i) confirm_.reset();
 }
 
@@ -79,7 +114,7 @@ void Schedule::drop_limit() {
 
 bool Schedule::any_valid() const {
   return std::any_of(states_.begin(), states_.end(),
-                     [](const State& state) { return !state.failed && !state.samples.empty(); });
+                     [](const State& state) { return state.valid(); });
 }
 
 std::optional<double> Schedule::leader() const {
@@ -91,17 +126,35 @@ std::optional<double> Schedule::leader() const {
   return least;
 }
 
+void Schedule::begin_pass() {
+  cursor_ = 0;
+  sampled_.clear();
+  reference_ = pass_ > 1 ? best_estimate() : std::nullopt;
+}
+
 void Schedule::end_pass() {
-  const std::optional<double> leader = this->leader();
+  const auto leader = best_estimate();
+  const bool anybody = std::any_of(states_.begin(), states_.end(),
+                                   [](const State& state) { return state.running(); });
+  if (!leader || !anybody) {
+    ended_ = true;
+    return;
+  }
+  drop_slow();
+  if ((pass_ >= settings_.min_samples && all_told(*leader)) || pass_ >= settings_.max_samples) {
+    ended_ = true;
+    return;
+  }
+  ++pass_;
+  begin_pass();
+}
+
+void Schedule::drop_slow() {
+  const double leader = *this->leader();
   std::vector<std::size_t> running;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].running()) running.push_back(i);
   }
-  if (!leader || running.empty()) {
-    ended_ = true;
-    return;
-  }
-
   std::sort(running.begin(), running.end(), [&](std::size_t a, std::size_t b) {
     return best(states_[a]).value_or(0) > best(states_[b]).value_or(0);
   });
@@ -109,26 +162,29 @@ void Schedule::end_pass() {
   for (const std::size_t i : running) {
     const auto time = best(states_[i]);
     if (left <= static_cast<std::size_t>(settings_.survivors) || !time ||
-        *time <= *leader * settings_.eliminate_ratio) {
+        *time <= leader * settings_.eliminate_ratio) {
       break;
     }
     states_[i].eliminated = true;
     --left;
   }
+}
 
-  const bool gained = !best_before_ || *leader < *best_before_ * (1 - kGain);
-  passes_without_gain_ = gained ? 0 : passes_without_gain_ + 1;
-  best_before_ = leader;
-  const bool converged = pass_ >= settings_.min_samples && passes_without_gain_ >= 2 &&
-                         std::all_of(states_.begin(), states_.end(), [&](const State& state) {
-                           return !state.running() || repeatable(state);
-                         });
-  if (converged || pass_ >= settings_.max_samples) {
-    ended_ = true;
-    return;
+// Settles those that are slower; true when nobody's place beside the leader is unclear.
+bool Schedule::all_told(std::size_t leader) {
+  bool told = true;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    if (i == leader || !state.running()) continue;
+    const auto compared =
+        compare(states_[leader].samples, state.samples, settings_.margin, settings_.confidence);
+    if (compared && compared->standing == Standing::slower) {
+      state.settled = true;
+    } else if (!compared || compared->standing == Standing::unclear) {
+      told = false;
+    }
   }
-  ++pass_;
-  cursor_ = 0;
+  return told;
 }
 
 }  // namespace rooftune

@@ -12,17 +12,21 @@ namespace rooftune {
 
 // Candidates are sampled in turn, one sample each per pass, so that a drifting clock hits all of
 // them alike. After each pass those whose best sample is more than eliminate_ratio times the
-// leader's best are dropped, slowest first, as long as more than `survivors` remain. The round ends
+// leader's best are dropped, slowest first, as long as more than `survivors` remain. From
+// min_samples on those that are slower than the leader by more than the margin, with the confidence
+// of the settings (comparison.h), are settled: they keep their place in the ranking and are sampled
+// no more. The round ends
 //   - at the limit: one candidate has `confirmations` samples at or below it (a first such sample
 //     is confirmed at once, without waiting for the rest of the pass);
-//   - when converged: everyone left has min_samples, of which the two best agree within kAgreement
-//     (neither a disturbed nor a lucky sample stands alone), and the best time has not fallen by
-//     more than kGain in each of two passes;
+//   - when every other one is settled, or the same as the leader within the margin;
 //   - at max_samples each; or when nobody is left.
+// From the second pass on the leader is sampled first, and once more at the end: where these two
+// differ by more than kDrift the clock has moved meanwhile, nothing of the pass can be compared,
+// and it is repeated, kMostRepeated times in a round at most.
 class Schedule {
  public:
-  static constexpr double kGain = 0.02;
-  static constexpr double kAgreement = 0.05;
+  static constexpr double kDrift = 0.05;
+  static constexpr int kMostRepeated = 3;
 
   // `prior[i]` are samples that candidate i already has; they stand for as many passes.
   Schedule(const AutotuneSettings& settings, std::optional<double> limit_s,
@@ -49,27 +53,38 @@ class Schedule {
   // The best sample of all; nothing before the first one.
   std::optional<double> leader() const;
   int passes() const { return pass_; }
+  int repeated_passes() const { return repeated_; }
 
  private:
   struct State {
     std::vector<double> samples;
     bool failed = false;
     bool eliminated = false;
+    bool settled = false;
     bool retired = false;
     int at_limit = 0;
-    bool running() const { return !failed && !eliminated && !retired; }
+    bool running() const { return !failed && !eliminated && !settled && !retired; }
+    bool valid() const { return !failed && !samples.empty(); }
   };
   std::optional<double> best(const State& state) const;
-  static bool repeatable(const State& state);
+  // The one that the others are compared with: the least estimate.
+  std::optional<std::size_t> best_estimate() const;
+  bool wants_sample(std::size_t i) const;
+  void begin_pass();
   void end_pass();
+  void drop_slow();
+  bool all_told(std::size_t leader);
 
   const AutotuneSettings settings_;
   std::optional<double> limit_s_;
   std::vector<State> states_;
   std::size_t cursor_ = 0;
   int pass_ = 1;
-  int passes_without_gain_ = 0;
-  std::optional<double> best_before_;
+  int repeated_ = 0;
+  // Of the pass in progress: who was sampled, the one that shows drift, and its first sample.
+  std::vector<std::size_t> sampled_;
+  std::optional<std::size_t> reference_;
+  bool checking_ = false;  // its second sample is asked for
   std::optional<std::size_t> confirm_;
   std::optional<std::size_t> short_circuit_;
   bool ended_ = false;

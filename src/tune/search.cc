@@ -11,8 +11,10 @@
 #include "rooftune/detail/problem.h"
 #include "rooftune/tuner.h"
 #include "throughput/roofline.h"
+#include "tune/choice.h"
 #include "tune/context_internals.h"
 #include "tune/guesses.h"
+#include "tune/own_stream.h"
 #include "tune/plan.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
@@ -42,42 +44,6 @@ bool disqualified(Verdict verdict) {
   return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
          verdict == Verdict::launch_failed;
 }
-
-// A stream for one search, on devices that want one: behind what the caller's stream has been
-// given, and gone when the search is over, with all its work done.
-class OwnStream {
- public:
-  OwnStream(Client& client, Problem& problem)
-      : client_(client), problem_(problem), callers_(problem.stream()) {
-    if (!client.capabilities().compiles_at_run_time) return;
-    auto made = client.create_stream();
-    if (!made) {
-      error = std::unexpected(std::move(made.error()));
-      return;
-    }
-    own_ = *made;
-    problem.use(own_);
-    auto before = client.record(callers_);
-    error = before ? client.wait(own_, **before) : std::unexpected(std::move(before.error()));
-  }
-  ~OwnStream() {
-    if (own_.native == 0) return;
-    // An error is that of a candidate, which has been told of.
-    static_cast<void>(client_.synchronize(own_));
-    problem_.use(callers_);
-    client_.destroy_stream(own_);
-  }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-
-  Status error = {};
-
- private:
-  Client& client_;
-  Problem& problem_;
-  const Stream callers_;
-  Stream own_ = {};
-};
 
 class Search {
  public:
@@ -269,7 +235,12 @@ class Search {
         decision_.partial = true;
         break;
       }
-      take_sample(members[*member], *member, schedule);
+      const std::size_t i = members[*member];
+      if (!visits_[i].launched && !worth_building(i, schedule)) {
+        schedule.retire(*member);
+        continue;
+      }
+      take_sample(i, *member, schedule);
     }
     if (const auto ended_by = schedule.short_circuit()) {
       decision_.short_circuit = problem_.name(members[*ended_by]);
@@ -278,6 +249,7 @@ class Search {
       CandidateEvidence& candidate = evidence(members[m]);
       if (disqualified(candidate.verdict) || candidate.verdict == Verdict::not_timed) continue;
       if (schedule.samples(m).empty()) {
+        if (candidate.verdict == Verdict::eliminated) continue;  // not worth building
         candidate.verdict = Verdict::not_tried;
         candidate.reason = schedule.short_circuit() ? "the search had ended at the limit"
                                                     : "the budget was spent before its turn";
@@ -291,6 +263,18 @@ class Search {
       }
     }
     return schedule.any_valid();
+  }
+
+  // Guesses are checked against the times measured so far: most of a round need not even be built
+  // once these show what its members can be expected to take.
+  bool worth_building(std::size_t i, const Schedule& schedule) {
+    const auto guess = problem_.predicted_s(i);
+    const auto leader = schedule.leader();
+    if (!guess || !leader || guesses_.promising(*guess, *leader)) return true;
+    evidence(i).verdict = Verdict::eliminated;
+    evidence(i).reason = "not expected to come near the leader, as others kept to their guesses";
+    later_.push_back(i);
+    return false;
   }
 
   static std::string format_ratio(double ratio) {
@@ -431,10 +415,17 @@ class Search {
     return text;
   }
 
+  // The shortest row of launches that the clock can tell. Who is left after the first pass is close
+  // to the others, and is looked at more closely.
+  double shortest_row(std::size_t member, const Schedule& schedule) const {
+    constexpr double kCloser = 2;
+    const double least = settings_.sample_resolutions * client_.capabilities().clock_resolution_s;
+    return schedule.samples(member).empty() ? least : kCloser * least;
+  }
+
   void take_sample(std::size_t i, std::size_t member, Schedule& schedule) {
     Visit& visit = visits_[i];
-    const double shortest =
-        settings_.sample_resolutions * client_.capabilities().clock_resolution_s;
+    const double shortest = shortest_row(member, schedule);
     if (!visit.launched) {
       const auto once = first_launch(i);
       if (!once) {
@@ -457,11 +448,19 @@ class Search {
       }
       visit.repeats = *once >= shortest ? 1 : *once > 0 ? repeats_for(shortest, *once) : 16;
     }
-    const auto each = timed_row(i, shortest);
+    auto each = timed_row(i, shortest);
+    const auto guess = problem_.predicted_s(i);
+    const bool first = schedule.samples(member).empty();
+    // One sample ends the race for a slow one: a disturbed one should not.
+    if (each && guess && first && guesses_.surprising(*guess, *each)) {
+      const auto again = timed_row(i, shortest);
+      each = again ? std::optional(std::min(*each, *again)) : std::nullopt;
+    }
     if (!each) {
       schedule.fail(member);
       return;
     }
+    if (guess && first) guesses_.add(*guess, *each);
     schedule.add(member, *each);
     check_roofline(*each, schedule);
   }
@@ -503,12 +502,6 @@ class Search {
         candidate.reason = planned[i] ? "in a later round" : "not for this key";
       }
     }
-    const auto rank = [&](std::size_t i) {
-      return std::pair(evidence(i).verdict == Verdict::eliminated,
-                       evidence(i).estimate_s().value_or(INFINITY));
-    };
-    std::stable_sort(ranking.begin(), ranking.end(),
-                     [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
     if (ranking.empty()) {
       // Nothing could be timed, but something may have run.
       for (std::size_t i = 0; i < problem_.size() && ranking.empty(); ++i) {
@@ -522,8 +515,22 @@ class Search {
       decision_.verified = evidence(ranking[0]).verified;
       return std::move(decision_);
     }
-    finish(ranking);
+    const Choice choice = choose(decision_.candidates, std::move(ranking), untuned(),
+                                 settings_.margin, settings_.confidence);
+    for (const std::size_t i : choice.same) {
+      decision_.same_as_winner.push_back(problem_.name(i));
+    }
+    finish(choice.ranking);
     return std::move(decision_);
+  }
+
+  // The candidate that runs this problem without measuring.
+  std::optional<std::size_t> untuned() const {
+    const std::vector<std::size_t> order = untuned_order(problem_);
+    const auto legal = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
+      return problem_.illegal_because(i) == nullptr;
+    });
+    return legal != order.end() ? std::optional(*legal) : std::nullopt;
   }
 
   void finish(const std::vector<std::size_t>& ranking) {
@@ -556,6 +563,7 @@ class Search {
   std::optional<Error> trial_error_;
   std::vector<std::size_t> later_;          // of the round in progress: cut off by their guesses
   std::optional<Preparation> preparation_;  // likewise
+  GuessCheck guesses_;
 };
 
 }  // namespace

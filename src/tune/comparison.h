@@ -1,0 +1,42 @@
+// The one test of the tree whether a candidate is slower than another.
+#ifndef ROOFTUNE_TUNE_COMPARISON_H_
+#define ROOFTUNE_TUNE_COMPARISON_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace rooftune {
+
+enum class Standing : std::uint8_t {
+  slower,   // by more than the margin, with the confidence asked for
+  same,     // within the margin either way, likewise
+  unclear,  // the samples do not tell yet
+};
+
+struct Comparison {
+  Standing standing = Standing::unclear;
+  double ratio = 1;  // of the rival's time to the leader's
+  double low = 0;    // the true ratio is above this with the confidence asked for,
+  double high = 0;   // and below this likewise; infinite while they are unknown
+};
+
+// Sample i of both was taken in pass i; what one of them has more is not looked at. Nothing when
+// there is no pair. margin: 0.02 is 2 %. confidence: one-sided, in (0.5, 1).
+//
+// The ratio of two samples of one pass is free of what slows down a whole pass (a falling clock, a
+// busy neighbour), so ratios and not times are averaged, as logarithms: a ratio and its inverse
+// count alike. Of five pairs and more the fifth part with the largest and the fifth with the
+// smallest ratios is set aside, since a preempted launch says nothing about a kernel. The interval
+// is that of a trimmed mean with winsorised variance:
+//   K. K. Yuen, The two-sample trimmed t for unequal population variances, Biometrika 61 (1974).
+// As everywhere, the first sample counts only until three others exist.
+std::optional<Comparison> compare(std::span<const double> leader, std::span<const double> rival,
+                                  double margin, double confidence);
+
+// The point that a variable of Student's t distribution stays below with probability p in [0.5, 1).
+double student_quantile(double p, int degrees_of_freedom);
+
+}  // namespace rooftune
+
+#endif  // ROOFTUNE_TUNE_COMPARISON_H_

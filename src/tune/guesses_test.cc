@@ -1,0 +1,38 @@
+#include "tune/guesses.h"
+
+#include <gtest/gtest.h>
+
+namespace rooftune::detail {
+namespace {
+
+TEST(GuessCheck, KnowsNothingFromAFew) {
+  GuessCheck check;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(check.promising(100, 1));
+    EXPECT_FALSE(check.surprising(1, 100));
+    check.add(1, 1);
+  }
+}
+
+TEST(GuessCheck, AFactorThatAllShareDoesNotMatter) {
+  GuessCheck check;
+  for (const double guess : {1.0, 1.2, 1.5, 2.0}) check.add(guess, 3 * guess);
+  EXPECT_TRUE(check.promising(1.05, 3.0));
+  EXPECT_FALSE(check.promising(1.3, 3.0));
+  EXPECT_FALSE(check.surprising(2, 6.5));
+  EXPECT_TRUE(check.surprising(2, 30));
+}
+
+TEST(GuessCheck, WhereGuessesErrMuchMoreIsTried) {
+  GuessCheck check;
+  check.add(1, 1);
+  check.add(1.1, 2.2);
+  check.add(1.2, 0.8);
+  check.add(1.3, 2);
+  EXPECT_TRUE(check.promising(1.5, 0.8));
+  EXPECT_FALSE(check.surprising(1.5, 4));
+  EXPECT_FALSE(check.promising(10, 0.8));
+}
+
+}  // namespace
+}  // namespace rooftune::detail
