@@ -43,7 +43,7 @@ namespace {
 // With fewer the spread of their errors is anybody's guess.
 constexpr std::size_t kFewest = 4;
 // Guesses that agree better with each other than this do so by chance.
-constexpr double kLeastDeviation = 0.05;
+constexpr double kLeastDeviation = 0.1;
 
 }  // namespace
 

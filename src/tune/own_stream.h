@@ -1,3 +1,4 @@
+// The stream that a search works on.
 #ifndef ROOFTUNE_TUNE_OWN_STREAM_H_
 #define ROOFTUNE_TUNE_OWN_STREAM_H_
 

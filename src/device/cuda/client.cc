@@ -76,8 +76,8 @@ class Cuda final : public CudaClient {
         static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     // Events tick every half microsecond, but between the first one and the kernel behind it lies
     // the launch, some microseconds on the host that vary: a sample that is to be right within a
-    // few percent is twenty times longer than this.
-    what.clock_resolution_s = 4e-6;
+    // tenth is twenty times longer than this.
+    what.clock_resolution_s = 2e-6;
     what.host_memory = false;
     what.compiles_at_run_time = true;
     Client::describe(
