@@ -1,17 +1,21 @@
 // Regret: how much slower the candidate that the tuner chose is than the best of all candidates,
 // found by timing every legal one thoroughly.
 //
-//   bench_regret [FILE.csv] [--json]      without a file: bench/shapes/regret.csv
+//   bench_regret [FILE.csv] [--tunes N] [--json]      without a file: bench/shapes/regret.csv
 //
-// For each product a session of its own tunes with nothing remembered. All candidates of the table
-// are then timed in turn on the same operands, by calling their kernels directly. The best of many
-// noisy estimates is too good to be true, so the chosen one and the best one meet once more in a
-// duel of fresh samples, and the regret is the ratio of their times there.
+// For each product N sessions (1 when not given) tune one after the other with nothing remembered.
+// They may choose differently: a flip, which matters where the two differ by more than the margin.
+// All candidates of the table are then timed in turn on the same operands, by calling their kernels
+// directly. The best of many noisy estimates is too good to be true, so each chosen one and the
+// best one meet once more in a duel of fresh samples, and the regret is the ratio of their times
+// there. What tuning cost is in multiples of the chosen one's time: what was spent on measuring,
+// without probes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,17 +59,25 @@ struct Contender {
   CpuKernelFn kernel = nullptr;
   int repeats = 1;  // launches per sample
   bool dropped = false;
+  bool chosen = false;  // by one of the tunes: timed to the end
   std::vector<double> samples = {};
 
   double estimate() const { return estimate_s(samples).value_or(INFINITY); }
 };
 
+// One search.
+struct Tune {
+  std::string chosen;
+  double ratio = 1;  // of its duel with the best; below 1 when the chosen one wins it
+  double measure_s = 0;
+  std::uint64_t launches = 0;
+};
+
 struct Regret {
-  std::string chosen, best;
-  std::size_t legal = 0;            // candidates that were timed
-  double chosen_s = 0, best_s = 0;  // in the duel
-  double exhaustive_ratio = 1;      // of the estimates before the duel
-  double ratio = 1;                 // of the duel; below 1 when the chosen one wins it
+  std::string best;
+  std::size_t legal = 0;  // candidates that were timed
+  double best_s = 0;
+  std::vector<Tune> tunes;
 };
 
 class Race {
@@ -117,8 +129,8 @@ double best_estimate(const std::vector<Contender>& contenders) {
   return best;
 }
 
-// Times all of them; `chosen` first and to the end.
-void run_exhaustively(Race& race, std::vector<Contender>& contenders, const Contender& chosen) {
+// Times all of them, those that were chosen to the end.
+void run_exhaustively(Race& race, std::vector<Contender>& contenders) {
   double best = INFINITY;
   for (Contender& contender : contenders) {
     race.enter(contender, best);
@@ -129,7 +141,7 @@ void run_exhaustively(Race& race, std::vector<Contender>& contenders, const Cont
     const double limit = best_estimate(contenders) * (pass < kPasses ? kHopeless : kInTheRace);
     for (Contender& contender : contenders) {
       if (contender.dropped) continue;
-      if (&contender != &chosen && contender.estimate() > limit) {
+      if (!contender.chosen && contender.estimate() > limit) {
         contender.dropped = true;
       } else {
         race.sample(contender);
@@ -149,83 +161,176 @@ void duel(Race& race, Contender& one, Contender& other) {
   }
 }
 
-Result<Regret> measure(const cli::Product& product, std::uint64_t seed) {
+// The operands and the problem of a product, with a device of their own.
+struct Prepared {
+  std::unique_ptr<Session> session;
+  std::optional<cli::Operands> operands;
+  MatmulProblem problem;
+  CpuClient& client() const { return static_cast<CpuClient&>(session->client()); }
+};
+
+Result<Prepared> prepare(const cli::Product& product, std::uint64_t seed) {
   Settings settings;
   settings.autotune.cache = false;
   auto session = Session::open({.device = "cpu", .settings = settings});
   if (!session) return std::unexpected(session.error());
-  auto& client = static_cast<CpuClient&>((*session)->client());
-  auto operands = cli::make_operands(client, product, seed);
+  Prepared prepared;
+  prepared.session = *std::move(session);
+  auto operands = cli::make_operands(prepared.client(), product, seed);
   if (!operands) return std::unexpected(operands.error());
-  const cli::ProductViews& views = operands->views();
+  prepared.operands = *std::move(operands);
+  const cli::ProductViews& views = prepared.operands->views();
+  if (Status made = make_matmul_problem(views.lhs, views.rhs, views.out, {}, prepared.problem);
+      !made) {
+    return std::unexpected(made.error());
+  }
+  return prepared;
+}
+
+// One search in a session that remembers nothing.
+Result<Tune> tune(const cli::Product& product, std::uint64_t seed) {
+  auto prepared = prepare(product, seed);
+  if (!prepared) return std::unexpected(prepared.error());
+  const cli::ProductViews& views = prepared->operands->views();
   CallReport report;
-  if (Status done = (*session)->matmul(views.lhs, views.rhs, views.out, {.report = &report});
+  if (Status done = prepared->session->matmul(views.lhs, views.rhs, views.out, {.report = &report});
       !done) {
     return std::unexpected(done.error());
   }
-  MatmulProblem problem;
-  if (Status made = make_matmul_problem(views.lhs, views.rhs, views.out, {}, problem); !made) {
-    return std::unexpected(made.error());
+  Tune result;
+  result.chosen = report.candidate;
+  for (const Decision& decision : prepared->session->decisions("matmul")) {
+    result.measure_s = decision.cost.measure_s + decision.cost.verify_s;
+    result.launches = decision.cost.launches;
   }
+  return result;
+}
 
-  std::vector<Contender> contenders = legal_contenders(client, problem.gemm);
-  const auto chosen = std::find_if(contenders.begin(), contenders.end(), [&](const Contender& c) {
-    return c.row->name == report.candidate;
-  });
-  if (chosen == contenders.end()) {
-    return fail(ErrorKind::internal, fmt::format("{} is not in the table", report.candidate));
+Result<Regret> measure(const cli::Product& product, std::uint64_t seed, int tunes) {
+  Regret regret;
+  for (int i = 0; i < tunes; ++i) {
+    auto once = tune(product, seed);
+    if (!once) return std::unexpected(once.error());
+    regret.tunes.push_back(*std::move(once));
   }
-  std::iter_swap(contenders.begin(), chosen);
+  const auto prepared = prepare(product, seed);
+  if (!prepared) return std::unexpected(prepared.error());
+  const CpuClient& client = prepared->client();
+  const GemmArgs& gemm = prepared->problem.gemm;
+  std::vector<Contender> contenders = legal_contenders(client, gemm);
+  const auto named = [&](const std::string& name) {
+    return std::find_if(contenders.begin(), contenders.end(),
+                        [&](const Contender& c) { return c.row->name == name; });
+  };
+  for (const Tune& each : regret.tunes) {
+    const auto chosen = named(each.chosen);
+    if (chosen == contenders.end()) {
+      return fail(ErrorKind::internal, fmt::format("{} is not in the table", each.chosen));
+    }
+    chosen->chosen = true;
+  }
   auto executor = CpuExecutor::make(client.capabilities().threads, client.topology());
   if (!executor) return std::unexpected(executor.error());
-  Race race(**executor, problem.gemm);
-  Contender& ours = contenders.front();
-  run_exhaustively(race, contenders, ours);
+  Race race(**executor, gemm);
+  run_exhaustively(race, contenders);
   Contender& best = *std::min_element(
       contenders.begin(), contenders.end(),
       [](const Contender& a, const Contender& b) { return a.estimate() < b.estimate(); });
-
-  Regret regret;
-  regret.chosen = ours.row->name;
   regret.best = best.row->name;
   regret.legal = contenders.size();
-  regret.exhaustive_ratio = ours.estimate() / best.estimate();
-  if (&best == &ours) {
-    regret.chosen_s = regret.best_s = ours.estimate();
-    return regret;
-  }
-  duel(race, ours, best);
-  regret.chosen_s = ours.estimate();
   regret.best_s = best.estimate();
-  regret.ratio = regret.chosen_s / regret.best_s;
+  for (Contender& contender : contenders) {
+    if (!contender.chosen || &contender == &best) continue;
+    duel(race, contender, best);
+    const double ratio = contender.estimate() / best.estimate();
+    for (Tune& each : regret.tunes) {
+      if (each.chosen == contender.row->name) each.ratio = ratio;
+    }
+  }
   return regret;
 }
 
+// The tune whose choice most others made.
+const Tune& usual(const Regret& regret) {
+  const auto times = [&](const Tune& tune) {
+    return std::count_if(regret.tunes.begin(), regret.tunes.end(),
+                         [&](const Tune& other) { return other.chosen == tune.chosen; });
+  };
+  return *std::max_element(regret.tunes.begin(), regret.tunes.end(),
+                           [&](const Tune& a, const Tune& b) { return times(a) < times(b); });
+}
+
+// Over all products and tunes.
+struct Totals {
+  std::vector<double> ratios, multiples;
+  int flips = 0, flips_that_matter = 0;
+
+  void add(const Regret& regret) {
+    const Tune& most = usual(regret);
+    for (const Tune& each : regret.tunes) {
+      // To have chosen better than the best is luck, not merit: it counts as 1.
+      ratios.push_back(std::max(1.0, each.ratio));
+      multiples.push_back(each.measure_s / (regret.best_s * std::max(1.0, each.ratio)));
+      if (each.chosen == most.chosen) continue;
+      const double margin = AutotuneSettings{}.margin;
+      ++flips;
+      if (std::abs(std::log(each.ratio / most.ratio)) > std::log(1 + margin)) ++flips_that_matter;
+    }
+  }
+  std::string text() const {
+    double sum = 0;
+    for (const double ratio : ratios) sum += ratio;
+    const auto over = [](const std::vector<double>& of, double p) {
+      return 100 * (*percentile(of, p) - 1);
+    };
+    const double count = double(ratios.size());
+    return fmt::format(
+        "{:.1f} % slower than the best in the mean, {:.1f} % at the 95th percentile, {:.1f} % at "
+        "worst\n{:.1f} % of the tunes chose otherwise than the others of their product, {:.1f} % "
+        "with a time that differs by more than the margin\nmeasuring cost {:.0f} times the chosen "
+        "one's time in the median, {:.0f} at the 95th percentile, {:.0f} at worst",
+        100 * (sum / count - 1), over(ratios, 0.95), over(ratios, 1), 100 * flips / count,
+        100 * flips_that_matter / count, *percentile(multiples, 0.5), *percentile(multiples, 0.95),
+        *percentile(multiples, 1));
+  }
+};
+
 Json to_json(const cli::ListedProduct& listed, const Regret& regret) {
-  return {{"id", listed.id},
-          {"product", listed.product.text},
-          {"type", to_string(listed.product.in)},
-          {"chosen", regret.chosen},
-          {"best", regret.best},
-          {"candidates", regret.legal},
-          {"chosen_s", regret.chosen_s},
-          {"best_s", regret.best_s},
-          {"exhaustive_ratio", regret.exhaustive_ratio},
-          {"ratio", regret.ratio}};
+  Json json = {{"id", listed.id},
+               {"product", listed.product.text},
+               {"type", to_string(listed.product.in)},
+               {"best", regret.best},
+               {"candidates", regret.legal},
+               {"best_s", regret.best_s}};
+  json["tunes"] = Json::array();
+  for (const Tune& each : regret.tunes) {
+    json["tunes"].push_back({{"chosen", each.chosen},
+                             {"ratio", each.ratio},
+                             {"measure_s", each.measure_s},
+                             {"launches", each.launches}});
+  }
+  return json;
 }
 
 std::vector<std::string> to_cells(const cli::ListedProduct& listed, const Regret& regret) {
+  const Tune& most = usual(regret);
+  std::vector<double> ratios, multiples;
+  for (const Tune& each : regret.tunes) {
+    ratios.push_back(each.ratio);
+    multiples.push_back(each.measure_s / (regret.best_s * std::max(1.0, each.ratio)));
+  }
   return {listed.product.text,
           std::string(to_string(listed.product.in)),
-          format_seconds(regret.chosen_s),
           format_seconds(regret.best_s),
-          fmt::format("{:.3f}", regret.ratio),
+          fmt::format("{:.3f}", most.ratio),
+          fmt::format("{:.3f}", *percentile(ratios, 1)),
+          fmt::format("{:.0f}", *percentile(multiples, 0.5)),
           std::to_string(regret.legal),
-          regret.chosen,
-          regret.chosen == regret.best ? "the same" : regret.best};
+          most.chosen,
+          most.chosen == regret.best ? "the same" : regret.best};
 }
 
-int run(const std::string& file, bool json) {
+int run(const std::string& file, int tunes, bool json) {
   const auto list = cli::read_product_list(file);
   if (!list) {
     cli::note(list.error().text);
@@ -234,35 +339,30 @@ int run(const std::string& file, bool json) {
   for (const cli::BadLine& line : list->bad) cli::note(line.text);
   const cli::Table table({{"product", cli::Align::left, 16},
                           {"type", cli::Align::left, 4},
-                          {"chosen", cli::Align::right, 7},
                           {"best", cli::Align::right, 7},
                           {"ratio", cli::Align::right, 5},
+                          {"worst", cli::Align::right, 5},
+                          {"cost", cli::Align::right, 5},
                           {"of", cli::Align::right, 3},
                           {"chosen by the tuner", cli::Align::left, 27},
                           {"best of all", cli::Align::left}});
   if (!json) print_line(table.head());
   const LoadOfOthers others;
-  double sum = 0, worst = 0;
+  Totals totals;
   std::size_t measured = 0;
   for (const cli::ListedProduct& listed : list->products) {
-    const auto regret = measure(listed.product, listed.line);
+    const auto regret = measure(listed.product, listed.line, tunes);
     if (!regret) {
       cli::note(fmt::format("{}: {}", listed.product.text, regret.error().text));
       continue;
     }
     json ? print_json(to_json(listed, *regret)) : print_line(table.line(to_cells(listed, *regret)));
-    // To have chosen better than the best is luck, not merit: it counts as 1.
-    const double ratio = std::max(1.0, regret->ratio);
-    sum += ratio;
-    worst = std::max(worst, ratio);
+    totals.add(*regret);
     ++measured;
   }
   if (measured == 0) return 1;
   if (!json) {
-    print_line(
-        fmt::format("\n{} products: {:.1f} % slower than the best in the mean, {:.1f} % at "
-                    "worst",
-                    measured, 100 * (sum / double(measured) - 1), 100 * (worst - 1)));
+    print_line(fmt::format("\n{} products, {} tunes each\n{}", measured, tunes, totals.text()));
     print_line(others.text());
   }
   return measured == list->products.size() && list->bad.empty() ? 0 : 1;
@@ -274,16 +374,19 @@ int run(const std::string& file, bool json) {
 int main(int argc, char** argv) {
   std::string file = ROOFTUNE_SHAPES "/regret.csv";
   bool json = false;
+  int tunes = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--json") {
       json = true;
+    } else if (argument == "--tunes" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
+      tunes = std::atoi(argv[++i]);
     } else if (!argument.starts_with('-')) {
       file = argument;
     } else {
-      fmt::print(stderr, "usage: {} [FILE.csv] [--json]\n", argv[0]);
+      fmt::print(stderr, "usage: {} [FILE.csv] [--tunes N] [--json]\n", argv[0]);
       return 2;
     }
   }
-  return rooftune::run(file, json);
+  return rooftune::run(file, tunes, json);
 }
