@@ -78,9 +78,9 @@ struct Decision {
   Origin origin = Origin::fallback;
   std::string winner;
   std::vector<std::string> ranking;  // usable candidates, best first; [0] is the winner
-  // Those that the samples do not show to be slower or faster than the winner by more than the
-  // margin. Among such the untuned choice wins, or else the first in declared order: a fixed rule,
-  // so that two machines of a kind agree.
+  // The others that the samples do not show to be slower than the best by more than the margin.
+  // Among such the untuned choice wins, or else the first in declared order: a fixed rule, so that
+  // two machines of a kind agree.
   std::vector<std::string> same_as_winner;
   bool partial = false;  // the budget ended the search: refined at a later call
   bool verified = true;  // false: the winner's output was not checked
@@ -95,6 +95,10 @@ struct Decision {
 
   const CandidateEvidence* find(std::string_view name) const;
 };
+
+// After names have left the ranking: the winner is the first that is left ("" for none), and only
+// who is left is as good as it.
+void settle_winner(Decision& decision);
 
 // One line of JSON; the fields that programs rely on (SYSTEM: `why --json`) and the rest of the
 // record. Numbers that are not finite become null.

@@ -451,7 +451,7 @@ void Tuner<K, Args>::demote(const detail::Entry<K>& entry, const std::vector<std
       candidate.reason = "failed when it was used";
     }
   }
-  if (!decision->ranking.empty()) decision->winner = decision->ranking.front();
+  if (!decision->ranking.empty()) settle_winner(*decision);
   publish(entry.key, std::move(decision), entry.origin, generation_);
 }
 

@@ -131,6 +131,14 @@ const CandidateEvidence* Decision::find(std::string_view name) const {
   return nullptr;
 }
 
+void settle_winner(Decision& decision) {
+  decision.winner = decision.ranking.empty() ? "" : decision.ranking.front();
+  std::erase_if(decision.same_as_winner, [&](const std::string& name) {
+    return name == decision.winner || std::find(decision.ranking.begin(), decision.ranking.end(),
+                                                name) == decision.ranking.end();
+  });
+}
+
 std::string to_json(const Decision& decision) {
   Json json;
   json["operation"] = decision.operation;

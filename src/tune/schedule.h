@@ -81,7 +81,7 @@ class Schedule {
   std::size_t cursor_ = 0;
   int pass_ = 1;
   int repeated_ = 0;
-  // Of the pass in progress: who was sampled, the one that shows drift, and its first sample.
+  // Of the pass in progress: who was sampled, and the one that shows drift.
   std::vector<std::size_t> sampled_;
   std::optional<std::size_t> reference_;
   bool checking_ = false;  // its second sample is asked for

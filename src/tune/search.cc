@@ -236,7 +236,7 @@ class Search {
         break;
       }
       const std::size_t i = members[*member];
-      if (!visits_[i].launched && !worth_building(i, schedule)) {
+      if (!visits_[i].launched && !worth_measuring(i, schedule)) {
         schedule.retire(*member);
         continue;
       }
@@ -249,7 +249,7 @@ class Search {
       CandidateEvidence& candidate = evidence(members[m]);
       if (disqualified(candidate.verdict) || candidate.verdict == Verdict::not_timed) continue;
       if (schedule.samples(m).empty()) {
-        if (candidate.verdict == Verdict::eliminated) continue;  // not worth building
+        if (candidate.verdict == Verdict::eliminated) continue;  // not worth measuring
         candidate.verdict = Verdict::not_tried;
         candidate.reason = schedule.short_circuit() ? "the search had ended at the limit"
                                                     : "the budget was spent before its turn";
@@ -265,9 +265,10 @@ class Search {
     return schedule.any_valid();
   }
 
-  // Guesses are checked against the times measured so far: most of a round need not even be built
-  // once these show what its members can be expected to take.
-  bool worth_building(std::size_t i, const Schedule& schedule) {
+  // Guesses are checked against the times measured so far: most of a round need not be launched
+  // once these show what its members can be expected to take. (What threads have begun to build is
+  // built all the same.)
+  bool worth_measuring(std::size_t i, const Schedule& schedule) {
     const auto guess = problem_.predicted_s(i);
     const auto leader = schedule.leader();
     if (!guess || !leader || guesses_.promising(*guess, *leader)) return true;
@@ -449,10 +450,9 @@ class Search {
       visit.repeats = *once >= shortest ? 1 : *once > 0 ? repeats_for(shortest, *once) : 16;
     }
     auto each = timed_row(i, shortest);
-    const auto guess = problem_.predicted_s(i);
-    const bool first = schedule.samples(member).empty();
+    const auto guess = schedule.samples(member).empty() ? problem_.predicted_s(i) : std::nullopt;
     // One sample ends the race for a slow one: a disturbed one should not.
-    if (each && guess && first && guesses_.surprising(*guess, *each)) {
+    if (each && guess && guesses_.surprising(*guess, *each)) {
       const auto again = timed_row(i, shortest);
       each = again ? std::optional(std::min(*each, *again)) : std::nullopt;
     }
@@ -460,7 +460,7 @@ class Search {
       schedule.fail(member);
       return;
     }
-    if (guess && first) guesses_.add(*guess, *each);
+    if (guess) guesses_.add(*guess, *each);
     schedule.add(member, *each);
     check_roofline(*each, schedule);
   }

@@ -33,7 +33,7 @@ Decision believable(Decision stored, const detail::Problem& problem) {
     const CandidateEvidence* candidate = stored.find(name);
     return candidate == nullptr || candidate->verdict == Verdict::wrong;
   });
-  stored.winner = stored.ranking.empty() ? "" : stored.ranking.front();
+  settle_winner(stored);
   if (stored.short_circuit && stored.find(*stored.short_circuit) == nullptr) {
     stored.short_circuit.reset();
   }

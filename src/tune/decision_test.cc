@@ -1,0 +1,65 @@
+#include "rooftune/decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rooftune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Decision decided() {
+  Decision decision;
+  decision.operation = "toy";
+  decision.winner = "a";
+  decision.ranking = {"a", "b", "c", "d"};
+  decision.same_as_winner = {"b", "c"};
+  return decision;
+}
+
+TEST(Decision, EqualsOfTheWinnerAreKept) {
+  const auto read = decision_from_json(to_json(decided()));
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_THAT(read->same_as_winner, ElementsAre("b", "c"));
+}
+
+TEST(Decision, EqualsThatAreNoNamesAreNone) {
+  std::string text = to_json(decided());
+  const std::string good = R"("same_as_winner":["b","c"])";
+  const auto at = text.find(good);
+  ASSERT_NE(at, std::string::npos) << text;
+  for (const char* bad : {"7", "null", "{}", "[]"}) {
+    const auto read = decision_from_json(
+        std::string(text).replace(at, good.size(), "\"same_as_winner\":" + std::string(bad)));
+    ASSERT_TRUE(read) << bad << ": " << read.error().text;
+    EXPECT_THAT(read->same_as_winner, IsEmpty()) << bad;
+  }
+}
+
+TEST(Decision, WhoLeavesTheRankingIsNobodysEqual) {
+  Decision decision = decided();
+  std::erase(decision.ranking, "b");
+  settle_winner(decision);
+  EXPECT_EQ(decision.winner, "a");
+  EXPECT_THAT(decision.same_as_winner, ElementsAre("c"));
+}
+
+TEST(Decision, AnEqualThatTakesTheWinnersPlaceIsNotItsOwnEqual) {
+  Decision decision = decided();
+  std::erase(decision.ranking, "a");
+  settle_winner(decision);
+  EXPECT_EQ(decision.winner, "b");
+  EXPECT_THAT(decision.same_as_winner, ElementsAre("c"));
+}
+
+TEST(Decision, OfNobodyNobodyWins) {
+  Decision decision = decided();
+  decision.ranking.clear();
+  settle_winner(decision);
+  EXPECT_EQ(decision.winner, "");
+  EXPECT_THAT(decision.same_as_winner, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rooftune
