@@ -526,8 +526,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
 #if A_BULK
     fence_before_copies();
 #endif
-    // Every thread for itself: one for its warp would do, but tools that look for races do not see
-    // that the others' reads come before it.
+    // Every thread for itself: one for its warp would do, but compute-sanitizer's racecheck may not
+    // see then that the others' reads come before it.
     barrier_arrive(empty + s * 8);
     if (++s == STAGES) s = 0, parity ^= 1;
   }

@@ -119,7 +119,7 @@ double Tiled::modelled_s(const GemmArgs& args, std::int64_t parts, int multiproc
 // The blocks meet twice, and each reads its slice of the tile from all others.
 double Tiled::cluster_sums_s(double blocks_each) const {
   constexpr double kMeet = 1e-6;
-  // Published measurements of an H100 found 3.3 TB/s between its multiprocessors.
+  // Guesses both, not fitted to measured times: a memory's rate, shared by 132 multiprocessors.
   constexpr double kBytes = 3.3e12 / 132;
   const double tile = static_cast<double>(bytes_ * form_.tile_m * form_.tile_n);
   return kMeet + blocks_each * tile * (form_.cluster_k - 1) / form_.cluster_k / kBytes;
