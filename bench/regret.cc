@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -368,6 +368,12 @@ int run(const std::string& file, int tunes, bool json) {
   return measured == list->products.size() && list->bad.empty() ? 0 : 1;
 }
 
+// A whole number above 0 and nothing else.
+bool is_count(std::string_view text, int& count) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc() && end == text.data() + text.size() && count > 0;
+}
+
 }  // namespace
 }  // namespace rooftune
 
@@ -379,8 +385,8 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--json") {
       json = true;
-    } else if (argument == "--tunes" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
-      tunes = std::atoi(argv[++i]);
+    } else if (argument == "--tunes" && i + 1 < argc && rooftune::is_count(argv[i + 1], tunes)) {
+      ++i;
     } else if (!argument.starts_with('-')) {
       file = argument;
     } else {
