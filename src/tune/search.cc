@@ -416,6 +416,21 @@ class Search {
     return text;
   }
 
+  // The first row of a candidate, held against its guess. One sample ends the race for a slow one:
+  // a disturbed one should not.
+  std::optional<double> first_row(std::size_t i, double shortest) {
+    auto each = timed_row(i, shortest);
+    const auto guess = problem_.predicted_s(i);
+    if (!each || !guess) return each;
+    if (guesses_.surprising(*guess, *each)) {
+      const auto again = timed_row(i, shortest);
+      if (!again) return std::nullopt;
+      each = std::min(*each, *again);
+    }
+    guesses_.add(*guess, *each);
+    return each;
+  }
+
   // The shortest row of launches that the clock can tell. Who is left after the first pass is close
   // to the others, and is looked at more closely.
   double shortest_row(std::size_t member, const Schedule& schedule) const {
@@ -449,18 +464,12 @@ class Search {
       }
       visit.repeats = *once >= shortest ? 1 : *once > 0 ? repeats_for(shortest, *once) : 16;
     }
-    auto each = timed_row(i, shortest);
-    const auto guess = schedule.samples(member).empty() ? problem_.predicted_s(i) : std::nullopt;
-    // One sample ends the race for a slow one: a disturbed one should not.
-    if (each && guess && guesses_.surprising(*guess, *each)) {
-      const auto again = timed_row(i, shortest);
-      each = again ? std::optional(std::min(*each, *again)) : std::nullopt;
-    }
+    const bool first = schedule.samples(member).empty();
+    const auto each = first ? first_row(i, shortest) : timed_row(i, shortest);
     if (!each) {
       schedule.fail(member);
       return;
     }
-    if (guess) guesses_.add(*guess, *each);
     schedule.add(member, *each);
     check_roofline(*each, schedule);
   }
