@@ -6,6 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "rooftune/tuner.h"
+#include "tune/plan.h"
+
 namespace rooftune::detail {
 
 std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_t> members,
@@ -36,6 +39,18 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
     }
   }
   return members;
+}
+
+std::vector<std::size_t> untuned_order(const Problem& problem) {
+  std::vector<Memberships> memberships;
+  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
+  std::vector<std::size_t> order;
+  for (const auto& round : make_plan(memberships)) {
+    const auto members = by_guess(problem, round, nullptr);
+    order.insert(order.end(), members.begin(), members.end());
+  }
+  order.push_back(0);
+  return order;
 }
 
 namespace {

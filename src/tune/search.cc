@@ -577,18 +577,6 @@ class Search {
 
 }  // namespace
 
-std::vector<std::size_t> untuned_order(const Problem& problem) {
-  std::vector<Memberships> memberships;
-  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
-  std::vector<std::size_t> order;
-  for (const auto& round : make_plan(memberships)) {
-    const auto members = by_guess(problem, round, nullptr);
-    order.insert(order.end(), members.begin(), members.end());
-  }
-  order.push_back(0);
-  return order;
-}
-
 bool is_searching() { return searches_of_this_thread > 0; }
 
 Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
