@@ -1,4 +1,4 @@
-// The one file of this room that drives a device: measures candidates and makes a decision.
+// Measures the candidates of a problem and makes a decision.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -11,9 +11,11 @@
 #include "rooftune/detail/problem.h"
 #include "rooftune/tuner.h"
 #include "throughput/roofline.h"
+#include "tune/charge.h"
 #include "tune/choice.h"
 #include "tune/context_internals.h"
 #include "tune/guesses.h"
+#include "tune/measurement.h"
 #include "tune/own_stream.h"
 #include "tune/plan.h"
 #include "tune/preparation.h"
@@ -29,29 +31,14 @@ struct SearchMark {
   ~SearchMark() { --searches_of_this_thread; }
 };
 
-// Adds the seconds of its scope to a cost, on the process's clock.
-class Charge {
- public:
-  explicit Charge(double& account) : account_(account), start_(steady_now_s()) {}
-  ~Charge() { account_ += steady_now_s() - start_; }
-
- private:
-  double& account_;
-  const double start_;
-};
-
-bool disqualified(Verdict verdict) {
-  return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
-         verdict == Verdict::launch_failed;
-}
-
 class Search {
  public:
   Search(TuneContext& context, const std::string& tuner, Problem& problem, const Decision* prior)
       : context_(context),
         settings_(context.settings().autotune),
         problem_(problem),
-        client_(problem.client()) {
+        client_(problem.client()),
+        measurement_(context, problem, decision_) {
     decision_.operation = tuner;
     decision_.key = problem.key_json();
     decision_.device = client_.name();
@@ -68,7 +55,6 @@ class Search {
       }
       decision_.candidates.push_back(std::move(evidence));
     }
-    visits_.resize(problem.size());
   }
 
   Result<Decision> run() {
@@ -115,7 +101,7 @@ class Search {
       if (r > 0) begin_round(plan[r]);
       served = run_round(members);
       // Nobody ran: those that were not expected to be good have their turn, some at a time.
-      while (!served && !later_.empty() && !trial_error_ && !decision_.partial) {
+      while (!served && !later_.empty() && !measurement_.trial_error() && !decision_.partial) {
         for (const std::size_t i : later_) {
           evidence(i).verdict = Verdict::not_tried;
           evidence(i).reason.clear();
@@ -123,7 +109,7 @@ class Search {
         begin_round(std::exchange(later_, {}));
         served = run_round(members);
       }
-      if (trial_error_) return std::unexpected(*trial_error_);
+      if (const auto& error = measurement_.trial_error()) return std::unexpected(*error);
       if (!served && decision_.partial) break;
     }
     preparation_.reset();
@@ -131,20 +117,7 @@ class Search {
   }
 
  private:
-  // What has happened to a candidate during this search.
-  struct Visit {
-    bool launched = false;
-    int repeats = 1;  // launches per sample, so that a sample is long enough for the clock
-    bool untimed = false;
-  };
-
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
-
-  void disqualify(std::size_t i, Verdict verdict, std::string reason) {
-    evidence(i).verdict = verdict;
-    evidence(i).reason = std::move(reason);
-    evidence(i).samples.clear();
-  }
 
   // --- The bound -----------------------------------------------------------------------------
 
@@ -196,7 +169,11 @@ class Search {
   // --- Measuring -----------------------------------------------------------------------------
 
   bool out_of_budget() const {
-    return decision_.cost.launches > 0 && client_.now_s() - start_s_ >= settings_.budget_s;
+    // The budget is for measuring: kernels are compiled once, not for every key.
+    const double compiling_s =
+        client_.capabilities().compiles_at_run_time ? measurement_.waited_s() : 0;
+    return decision_.cost.launches > 0 &&
+           client_.now_s() - start_s_ - compiling_s >= settings_.budget_s;
   }
 
   // Those of a round that can run this problem and have not failed before.
@@ -206,7 +183,7 @@ class Search {
       if (const char* reason = problem_.illegal_because(i)) {
         // Evidence from another problem of this key stays: it may be legal there again.
         if (evidence(i).samples.empty() && !disqualified(evidence(i).verdict)) {
-          disqualify(i, Verdict::illegal, reason);
+          measurement_.disqualify(i, Verdict::illegal, reason);
         }
         continue;
       }
@@ -230,13 +207,13 @@ class Search {
     for (const std::size_t i : members) prior.push_back(evidence(i).samples);
     Schedule schedule(settings_, limit_s_, std::move(prior));
 
-    while (const auto member = trial_error_ ? std::nullopt : schedule.next()) {
+    while (const auto member = measurement_.trial_error() ? std::nullopt : schedule.next()) {
       if (out_of_budget()) {
         decision_.partial = true;
         break;
       }
       const std::size_t i = members[*member];
-      if (!visits_[i].launched && !worth_measuring(i, schedule)) {
+      if (!measurement_.launched(i) && !worth_measuring(i, schedule)) {
         schedule.retire(*member);
         continue;
       }
@@ -285,145 +262,14 @@ class Search {
     return text;
   }
 
-  // Times `repeats` launches together; 0 when they were too short for the clock. Nothing on
-  // failure, which is then recorded.
-  std::optional<double> timed(std::size_t i, int repeats) {
-    const Charge charge(decision_.cost.measure_s);
-    const double begin = steady_now_s();
-    decision_.cost.launches += static_cast<std::uint64_t>(repeats);
-    const auto seconds = [&] {
-      const auto lock = client_.exclusive();
-      return client_.profile(
-          problem_.stream(), [&] { return problem_.run_trial(i); }, repeats);
-    }();
-    context_.internals().span("measure", problem_.name(i), begin);
-    if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
-    if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
-      // A shortage of memory passes: nothing of this search is to be believed later.
-      if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
-      disqualify(i, Verdict::launch_failed, seconds.error().text);
-      return std::nullopt;
-    }
-    if (!seconds || *seconds == 0) return 0;
-    not_timed(i, "the clock gave " + std::to_string(*seconds) + " s");
-    return std::nullopt;
-  }
-
-  void not_timed(std::size_t i, std::string reason) {
-    evidence(i).verdict = Verdict::not_timed;
-    evidence(i).reason = std::move(reason);
-    evidence(i).samples.clear();
-    visits_[i].untimed = true;
-  }
-
-  // A row of launches that is long enough for the clock, from `repeats` on; the seconds of one.
-  std::optional<double> timed_row(std::size_t i, double shortest) {
-    constexpr int kMostRepeats = 1 << 24;
-    // A clock that stands still is found out by a row that no clock could miss: so many launches,
-    // or so long by the clock that budgets go by.
-    constexpr int kUnmissable = 1 << 12;
-    constexpr double kUnmissableSeconds = 0.05;
-    int& repeats = visits_[i].repeats;
-    for (;;) {
-      const double begin = client_.now_s();
-      const auto seconds = timed(i, repeats);
-      if (!seconds) return std::nullopt;
-      if (*seconds >= shortest || repeats >= kMostRepeats) return *seconds / repeats;
-      if (*seconds == 0) {
-        if (repeats >= kUnmissable || client_.now_s() - begin >= kUnmissableSeconds) {
-          not_timed(i, "the clock stood still for " + std::to_string(repeats) + " launches");
-          return std::nullopt;
-        }
-        repeats *= 16;
-      } else {
-        // The first launch may have been slow and the row therefore too short.
-        repeats = std::max(repeats + 1, repeats_for(shortest, *seconds / repeats));
-      }
-    }
-  }
-
-  // First meeting: build, run once on a poisoned output, verify. Gives the time of that launch, or
-  // nothing when the candidate is out.
-  std::optional<double> first_launch(std::size_t i) {
-    Visit& visit = visits_[i];
-    visit.launched = true;
-    {
-      double waited_s = 0;
-      auto [built, seconds] = [&] {
-        const Charge charge(waited_s);
-        return preparation_->wait(i);
-      }();
-      decision_.cost.compile_s += waited_s;
-      evidence(i).compile_s = seconds;
-      // The budget is for measuring: kernels are compiled once, not for every key.
-      if (client_.capabilities().compiles_at_run_time) start_s_ += waited_s;
-      if (!built) {
-        disqualify(i, Verdict::build_failed, built.error().text);
-        return std::nullopt;
-      }
-    }
-    if (settings_.verify) {
-      const Charge charge(decision_.cost.verify_s);
-      if (Status poisoned = problem_.poison(); !poisoned) {
-        // No fault of the candidate: nothing can be measured on this trial.
-        trial_error_ = std::move(poisoned.error());
-        return std::nullopt;
-      }
-    }
-    const auto seconds = timed(i, 1);
-    if (disqualified(evidence(i).verdict)) return std::nullopt;
-    if (settings_.verify && !verify(i)) return std::nullopt;
-    return seconds;
-  }
-
-  bool verify(std::size_t i) {
-    const Charge charge(decision_.cost.verify_s);
-    const double begin = steady_now_s();
-    const auto check = problem_.check();
-    context_.internals().span("verify", problem_.name(i), begin);
-    CandidateEvidence& candidate = evidence(i);
-    if (!check) {
-      candidate.verified = false;
-      candidate.reason = "could not be verified: " + check.error().text;
-      return true;
-    }
-    if (!check->complete || !check->contained) {
-      disqualify(i, Verdict::wrong,
-                 check->complete ? "something beside the output was written"
-                                 : "part of the output was not written");
-      return false;
-    }
-    if (!check->conclusive) {
-      candidate.verified = false;
-      candidate.reason = "the operands say nothing about its result: not verified";
-      return true;
-    }
-    candidate.error = check->error;
-    candidate.error_bound = check->error_bound;
-    candidate.verified = check->right();
-    if (!candidate.verified) {
-      disqualify(i, Verdict::wrong,
-                 "relative error " + format_scientific(check->error) + ", allowed are " +
-                     format_scientific(check->error_bound));
-      return false;
-    }
-    return true;
-  }
-
-  static std::string format_scientific(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2e", value);
-    return text;
-  }
-
   // The first row of a candidate, held against its guess. One sample ends the race for a slow one:
   // a disturbed one should not.
   std::optional<double> first_row(std::size_t i, double shortest) {
-    auto each = timed_row(i, shortest);
+    auto each = measurement_.row(i, shortest);
     const auto guess = problem_.predicted_s(i);
     if (!each || !guess) return each;
     if (guesses_.surprising(*guess, *each)) {
-      const auto again = timed_row(i, shortest);
+      const auto again = measurement_.row(i, shortest);
       if (!again) return std::nullopt;
       each = std::min(*each, *again);
     }
@@ -440,10 +286,9 @@ class Search {
   }
 
   void take_sample(std::size_t i, std::size_t member, Schedule& schedule) {
-    Visit& visit = visits_[i];
     const double shortest = shortest_row(member, schedule);
-    if (!visit.launched) {
-      const auto once = first_launch(i);
+    if (!measurement_.launched(i)) {
+      const auto once = measurement_.first_launch(i, *preparation_);
       if (!once) {
         schedule.fail(member);
         return;
@@ -462,10 +307,10 @@ class Search {
         check_roofline(*once, schedule);
         return;
       }
-      visit.repeats = *once >= shortest ? 1 : *once > 0 ? repeats_for(shortest, *once) : 16;
+      measurement_.expect(i, *once, shortest);
     }
     const bool first = schedule.samples(member).empty();
-    const auto each = first ? first_row(i, shortest) : timed_row(i, shortest);
+    const auto each = first ? first_row(i, shortest) : measurement_.row(i, shortest);
     if (!each) {
       schedule.fail(member);
       return;
@@ -486,10 +331,6 @@ class Search {
     if (client_.capabilities().compiles_at_run_time) return once >= kLongAfterLoading;
     const auto leader = schedule.leader();
     return once >= kLong || (leader && once > kHopeless * *leader && once > kWorthSaving);
-  }
-
-  static int repeats_for(double shortest, double each) {
-    return static_cast<int>(std::clamp(std::ceil(shortest / each * 1.1), 1.0, double(1 << 24)));
   }
 
   // --- The decision --------------------------------------------------------------------------
@@ -514,7 +355,7 @@ class Search {
     if (ranking.empty()) {
       // Nothing could be timed, but something may have run.
       for (std::size_t i = 0; i < problem_.size() && ranking.empty(); ++i) {
-        if (visits_[i].untimed && !disqualified(evidence(i).verdict)) ranking.push_back(i);
+        if (measurement_.untimed(i) && !disqualified(evidence(i).verdict)) ranking.push_back(i);
       }
       if (ranking.empty()) return nothing_ran();
       decision_.storable = false;
@@ -567,12 +408,11 @@ class Search {
   Decision decision_;
   std::optional<Work> work_;
   std::optional<double> limit_s_;  // in force; the record keeps its own
-  std::vector<Visit> visits_;      // by candidate
   double start_s_ = 0;
-  std::optional<Error> trial_error_;
   std::vector<std::size_t> later_;          // of the round in progress: cut off by their guesses
   std::optional<Preparation> preparation_;  // likewise
   GuessCheck guesses_;
+  Measurement measurement_;
 };
 
 }  // namespace

@@ -1,0 +1,170 @@
+#include "tune/measurement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "base/clock.h"
+#include "tune/charge.h"
+#include "tune/context_internals.h"
+
+namespace rooftune::detail {
+namespace {
+
+constexpr int kMostRepeats = 1 << 24;
+
+int repeats_for(double shortest, double each) {
+  return static_cast<int>(std::clamp(std::ceil(shortest / each * 1.1), 1.0, double(kMostRepeats)));
+}
+
+std::string format_scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
+}  // namespace
+
+bool disqualified(Verdict verdict) {
+  return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
+         verdict == Verdict::launch_failed;
+}
+
+Measurement::Measurement(TuneContext& context, Problem& problem, Decision& decision)
+    : context_(context),
+      settings_(context.settings().autotune),
+      problem_(problem),
+      client_(problem.client()),
+      decision_(decision),
+      visits_(problem.size()) {}
+
+void Measurement::disqualify(std::size_t i, Verdict verdict, std::string reason) {
+  evidence(i).verdict = verdict;
+  evidence(i).reason = std::move(reason);
+  evidence(i).samples.clear();
+}
+
+void Measurement::not_timed(std::size_t i, std::string reason) {
+  disqualify(i, Verdict::not_timed, std::move(reason));
+  visits_[i].untimed = true;
+}
+
+// Times `repeats` launches together; 0 when they were too short for the clock. Nothing on failure,
+// which is then recorded.
+std::optional<double> Measurement::timed(std::size_t i, int repeats) {
+  const Charge charge(decision_.cost.measure_s);
+  const double begin = steady_now_s();
+  decision_.cost.launches += static_cast<std::uint64_t>(repeats);
+  const auto seconds = [&] {
+    const auto lock = client_.exclusive();
+    return client_.profile(
+        problem_.stream(), [&] { return problem_.run_trial(i); }, repeats);
+  }();
+  context_.internals().span("measure", problem_.name(i), begin);
+  if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
+  if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
+    // A shortage of memory passes: nothing of this search is to be believed later.
+    if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
+    disqualify(i, Verdict::launch_failed, seconds.error().text);
+    return std::nullopt;
+  }
+  if (!seconds || *seconds == 0) return 0;
+  not_timed(i, "the clock gave " + std::to_string(*seconds) + " s");
+  return std::nullopt;
+}
+
+std::optional<double> Measurement::row(std::size_t i, double shortest) {
+  // A clock that stands still is found out by a row that no clock could miss: so many launches, or
+  // so long by the clock that budgets go by.
+  constexpr int kUnmissable = 1 << 12;
+  constexpr double kUnmissableSeconds = 0.05;
+  int& repeats = visits_[i].repeats;
+  for (;;) {
+    const double begin = client_.now_s();
+    const auto seconds = timed(i, repeats);
+    if (!seconds) return std::nullopt;
+    if (*seconds >= shortest || repeats >= kMostRepeats) return *seconds / repeats;
+    if (*seconds == 0) {
+      if (repeats >= kUnmissable || client_.now_s() - begin >= kUnmissableSeconds) {
+        not_timed(i, "the clock stood still for " + std::to_string(repeats) + " launches");
+        return std::nullopt;
+      }
+      repeats *= 16;
+    } else {
+      // The first launch may have been slow and the row therefore too short.
+      repeats = std::max(repeats + 1, repeats_for(shortest, *seconds / repeats));
+    }
+  }
+}
+
+void Measurement::expect(std::size_t i, double once, double shortest) {
+  visits_[i].repeats = once >= shortest ? 1 : once > 0 ? repeats_for(shortest, once) : 16;
+}
+
+Status Measurement::wait_until_built(std::size_t i, Preparation& preparation) {
+  double waited_s = 0;
+  auto [built, seconds] = [&] {
+    const Charge charge(waited_s);
+    return preparation.wait(i);
+  }();
+  decision_.cost.compile_s += waited_s;
+  evidence(i).compile_s = seconds;
+  waited_s_ += waited_s;
+  return built;
+}
+
+std::optional<double> Measurement::first_launch(std::size_t i, Preparation& preparation) {
+  visits_[i].launched = true;
+  if (Status built = wait_until_built(i, preparation); !built) {
+    disqualify(i, Verdict::build_failed, built.error().text);
+    return std::nullopt;
+  }
+  if (settings_.verify) {
+    const Charge charge(decision_.cost.verify_s);
+    if (Status poisoned = problem_.poison(); !poisoned) {
+      trial_error_ = std::move(poisoned.error());
+      return std::nullopt;
+    }
+  }
+  const auto seconds = timed(i, 1);
+  if (disqualified(evidence(i).verdict)) return std::nullopt;
+  if (settings_.verify && !verify(i)) return std::nullopt;
+  return seconds;
+}
+
+bool Measurement::verify(std::size_t i) {
+  const Charge charge(decision_.cost.verify_s);
+  const double begin = steady_now_s();
+  const auto check = problem_.check();
+  context_.internals().span("verify", problem_.name(i), begin);
+  CandidateEvidence& candidate = evidence(i);
+  if (!check) {
+    candidate.verified = false;
+    candidate.reason = "could not be verified: " + check.error().text;
+    return true;
+  }
+  if (!check->complete || !check->contained) {
+    disqualify(i, Verdict::wrong,
+               check->complete ? "something beside the output was written"
+                               : "part of the output was not written");
+    return false;
+  }
+  if (!check->conclusive) {
+    candidate.verified = false;
+    candidate.reason = "the operands say nothing about its result: not verified";
+    return true;
+  }
+  candidate.error = check->error;
+  candidate.error_bound = check->error_bound;
+  candidate.verified = check->right();
+  if (!candidate.verified) {
+    disqualify(i, Verdict::wrong,
+               "relative error " + format_scientific(check->error) + ", allowed are " +
+                   format_scientific(check->error_bound));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace rooftune::detail
