@@ -110,8 +110,17 @@ TEST_F(SessionTypes, EveryTypeAndPolicyIsRightAndRemembered) {
             << report.candidate << ": " << found.error << " over " << found.error_bound;
         options.beta = beta;
         options.report = &report;
-        ASSERT_TRUE(session->matmul(lhs.tensor, rhs.tensor, out.tensor, options));
-        EXPECT_FALSE(report.tuned);
+        // Where a machine is so slow that the budget ends the search, the next calls go on with it.
+        bool complete = false;
+        for (int call = 0; call < 20 && !complete; ++call) {
+          const auto decision =
+              session->matmul_decision(lhs.tensor, rhs.tensor, out.tensor, options);
+          ASSERT_TRUE(decision && *decision);
+          complete = !(*decision)->partial;
+          ASSERT_TRUE(session->matmul(lhs.tensor, rhs.tensor, out.tensor, options));
+          EXPECT_EQ(report.tuned, !complete);
+        }
+        EXPECT_TRUE(complete);
       }
     }
   }
