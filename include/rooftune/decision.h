@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rooftune/error.h"
+#include "rooftune/settings.h"
 
 namespace rooftune {
 
@@ -90,6 +91,7 @@ struct Decision {
   std::optional<std::string> short_circuit;  // the candidate that ended the search at the limit
   std::vector<std::vector<std::string>> rounds;
   double budget_s = 0;
+  Operands operands = Operands::warm;  // as they were while measuring: cold or warm
   Cost cost;
   std::vector<CandidateEvidence> candidates;  // all of the set, also those never run
 

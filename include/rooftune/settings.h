@@ -32,6 +32,13 @@ std::optional<double> threshold_of(Level level);
 // What a second caller of a key that is being tuned does meanwhile.
 enum class Pending : std::uint8_t { wait, fallback };
 
+// In what state a search has the operands: cold, in turn from places of memory that together are
+// larger than the last cache, as a program that uses much else meanwhile finds them; or warm, the
+// same ones again and again. Left to itself it has them cold where the product is larger than a
+// quarter of that cache. Decisions under different settings are kept apart.
+enum class Operands : std::uint8_t { automatic, cold, warm };
+std::string_view to_string(Operands operands);  // "auto", "cold", "warm"
+
 // Where decision records go: one JSON line each.
 enum class RecordSink : std::uint8_t { none, standard_output, standard_error, file };
 
@@ -42,6 +49,7 @@ struct AutotuneSettings {
   double pending_timeout_s = 60;    // waiting is bounded: then the fallback runs
   double budget_s = 3;              // per key, probes excluded; then the best so far, partial
   std::uint64_t memory_bytes = 4ull << 30;  // scratch for measuring; more: the search is refused
+  Operands operands = Operands::automatic;  // operands = "auto" | "cold" | "warm"
   int min_samples = 3;                      // per candidate that stays in the race
   int max_samples = 10;
   double eliminate_ratio = 1.5;           // a best sample above this times the leader's: dropped

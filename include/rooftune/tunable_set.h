@@ -44,13 +44,23 @@ template <class Args>
 class Trial {
  public:
   virtual ~Trial() = default;
-  // What candidates are run on. The same for all of them.
+  // What candidates are run on. The same for all of them. (See also copies().)
   virtual const Args& args() const = 0;
   // Fills the output with a pattern that no candidate would produce (called before a checked run;
   // an operation that accumulates restores its starting values instead).
   virtual Status poison(Stream stream) = 0;
   // Compares what the last run wrote with what is right. Must not trust any candidate.
   virtual Result<Check> check(Stream stream) = 0;
+  // The same problem with operands in `count` further places of memory, for a search that is to
+  // find them cold: its launches take turns over all places (check() is asked only after runs on
+  // args()). They live as long as the trial; any numbers do that a kernel takes as long for.
+  // Errors: out_of_memory, also where all that the trial holds would pass `most_bytes`;
+  // unsupported, as here: then operands are warm.
+  virtual Result<std::vector<Args>> copies(std::size_t count, Stream stream,
+                                           std::uint64_t most_bytes) {
+    static_cast<void>(count), static_cast<void>(stream), static_cast<void>(most_bytes);
+    return fail(ErrorKind::unsupported, "the trial makes no copies of its operands");
+  }
   // Device memory held by this trial.
   virtual std::uint64_t scratch_bytes() const = 0;
 };

@@ -17,6 +17,7 @@ using std::string_view;
 
 constexpr std::array<string_view, 4> kLevels = {"minimal", "balanced", "extensive", "full"};
 constexpr std::array<string_view, 4> kPrecisions = {"highest", "split", "high", "medium"};
+constexpr std::array<string_view, 3> kOperands = {"auto", "cold", "warm"};
 constexpr std::array<string_view, 2> kPendings = {"wait", "fallback"};
 constexpr std::array<string_view, 4> kSinks = {"none", "stdout", "stderr", "file"};
 // The names of device/cpu/isa.h, which this room does not see; a test there compares them.
@@ -163,6 +164,7 @@ constexpr Field kFields[] = {
     number<ROOFTUNE_MEMBER(autotune.pending_timeout_s)>("autotune", "pending_timeout_s", 0, kDay),
     number<ROOFTUNE_MEMBER(autotune.budget_s)>("autotune", "budget_s", 0, kDay),
     integer<ROOFTUNE_MEMBER(autotune.memory_bytes)>("autotune", "memory_bytes", 0, kMost),
+    choice<ROOFTUNE_MEMBER(autotune.operands), kOperands>("autotune", "operands"),
     integer<ROOFTUNE_MEMBER(autotune.min_samples)>("autotune", "min_samples", 1, kMany),
     integer<ROOFTUNE_MEMBER(autotune.max_samples)>("autotune", "max_samples", 1, kMany),
     number<ROOFTUNE_MEMBER(autotune.eliminate_ratio)>("autotune", "eliminate_ratio", 1, 1e6),
@@ -279,6 +281,11 @@ Conflict find_conflict(const Settings& settings) {
 }
 
 }  // namespace settings_table
+
+std::string_view to_string(Operands operands) {
+  const auto index = std::size_t(operands);
+  return index < settings_table::kOperands.size() ? settings_table::kOperands[index] : "unknown";
+}
 
 std::string_view to_string(Level level) {
   return std::size_t(level) < settings_table::kLevels.size()

@@ -40,6 +40,7 @@ pending = "fallback"
 pending_timeout_s = 5
 budget_s = 0.5
 memory_bytes = 1_000_000
+operands = "cold"
 min_samples = 4
 max_samples = 20
 eliminate_ratio = 2.5
@@ -106,6 +107,7 @@ TEST(Settings, EverySettingIsRead) {
   EXPECT_EQ(autotune.pending_timeout_s, 5);
   EXPECT_EQ(autotune.budget_s, 0.5);
   EXPECT_EQ(autotune.memory_bytes, 1'000'000u);
+  EXPECT_EQ(autotune.operands, Operands::cold);
   EXPECT_EQ(autotune.min_samples, 4);
   EXPECT_EQ(autotune.max_samples, 20);
   EXPECT_EQ(autotune.eliminate_ratio, 2.5);

@@ -154,6 +154,10 @@ std::string search_text(const Decision& decision) {
     text += "There is no limit (the level is full, or the peaks could not be measured).\n";
   }
   text += ending_text(decision);
+  text +=
+      decision.operands == Operands::cold
+          ? "\nOperands were cold: too large together for a cache to hold them between launches."
+          : "\nOperands were warm: every launch had the same.";
   if (const auto share = roofline_share(decision)) {
     text += fmt::format("\n{} runs at {} of the roofline.", decision.winner, percent(*share));
   }

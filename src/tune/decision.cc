@@ -169,6 +169,7 @@ std::string to_json(const Decision& decision) {
   json["same_as_winner"] = decision.same_as_winner;
   json["rounds"] = decision.rounds;
   json["budget_s"] = decision.budget_s;
+  json["operands"] = to_string(decision.operands);
   json["cost"] = {{"probe_s", decision.cost.probe_s},
                   {"compile_s", decision.cost.compile_s},
                   {"measure_s", decision.cost.measure_s},
@@ -229,6 +230,8 @@ Result<Decision> decision_from_json(std::string_view text) {
     for (const Json& round : *rounds) decision.rounds.push_back(strings(&round));
   }
   decision.budget_s = number_member(json, "budget_s").value_or(0);
+  const auto cold = to_string(Operands::cold);
+  decision.operands = string_member(json, "operands") == cold ? Operands::cold : Operands::warm;
   if (const Json* cost = find_member(json, "cost"); cost && cost->is_object()) {
     decision.cost.probe_s = number_member(*cost, "probe_s").value_or(0);
     decision.cost.compile_s = number_member(*cost, "compile_s").value_or(0);

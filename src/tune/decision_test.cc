@@ -18,6 +18,16 @@ Decision decided() {
   return decision;
 }
 
+TEST(Decision, TheStateOfItsOperandsIsKept) {
+  for (const Operands operands : {Operands::cold, Operands::warm}) {
+    Decision decision = decided();
+    decision.operands = operands;
+    const auto read = decision_from_json(to_json(decision));
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->operands, operands);
+  }
+}
+
 TEST(Decision, EqualsOfTheWinnerAreKept) {
   const auto read = decision_from_json(to_json(decided()));
   ASSERT_TRUE(read) << read.error().text;

@@ -52,14 +52,13 @@ void Measurement::not_timed(std::size_t i, std::string reason) {
 
 // Times `repeats` launches together; 0 when they were too short for the clock. Nothing on failure,
 // which is then recorded.
-std::optional<double> Measurement::timed(std::size_t i, int repeats) {
+std::optional<double> Measurement::timed(std::size_t i, int repeats, FunctionRef<Status()> run) {
   const Charge charge(decision_.cost.measure_s);
   const double begin = steady_now_s();
   decision_.cost.launches += static_cast<std::uint64_t>(repeats);
   const auto seconds = [&] {
     const auto lock = client_.exclusive();
-    return client_.profile(
-        problem_.stream(), [&] { return problem_.run_trial(i); }, repeats);
+    return client_.profile(problem_.stream(), run, repeats);
   }();
   context_.internals().span("measure", problem_.name(i), begin);
   if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
@@ -82,7 +81,7 @@ std::optional<double> Measurement::row(std::size_t i, double shortest) {
   int& repeats = visits_[i].repeats;
   for (;;) {
     const double begin = client_.now_s();
-    const auto seconds = timed(i, repeats);
+    const auto seconds = timed(i, repeats, [&] { return problem_.run_trial(i); });
     if (!seconds) return std::nullopt;
     if (*seconds >= shortest || repeats >= kMostRepeats) return *seconds / repeats;
     if (*seconds == 0) {
@@ -127,7 +126,7 @@ std::optional<double> Measurement::first_launch(std::size_t i, Preparation& prep
       return std::nullopt;
     }
   }
-  const auto seconds = timed(i, 1);
+  const auto seconds = timed(i, 1, [&] { return problem_.run_checked(i); });
   if (disqualified(evidence(i).verdict)) return std::nullopt;
   if (settings_.verify && !verify(i)) return std::nullopt;
   return seconds;

@@ -53,7 +53,7 @@ class Measurement {
 
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
   Status wait_until_built(std::size_t i, Preparation& preparation);
-  std::optional<double> timed(std::size_t i, int repeats);
+  std::optional<double> timed(std::size_t i, int repeats, FunctionRef<Status()> run);
   void not_timed(std::size_t i, std::string reason);
   bool verify(std::size_t i);
 

@@ -16,6 +16,7 @@
 #include "tune/context_internals.h"
 #include "tune/guesses.h"
 #include "tune/measurement.h"
+#include "tune/operand_places.h"
 #include "tune/own_stream.h"
 #include "tune/plan.h"
 #include "tune/preparation.h"
@@ -37,6 +38,7 @@ class Search {
       : context_(context),
         settings_(context.settings().autotune),
         problem_(problem),
+        prior_(prior),
         client_(problem.client()),
         measurement_(context, problem, decision_) {
     decision_.operation = tuner;
@@ -94,6 +96,8 @@ class Search {
                                                 " bytes, more than autotune.memory_bytes = " +
                                                 std::to_string(settings_.memory_bytes));
     }
+    work_ = problem_.work();
+    make_copies();
     find_limit();
     start_s_ = client_.now_s();
     bool served = false;
@@ -119,11 +123,31 @@ class Search {
  private:
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
 
+  // --- The operands --------------------------------------------------------------------------
+
+  void make_copies() {
+    if (work_) working_set_ = work_->bytes;
+    const OperandPlaces wanted = operand_places(settings_.operands, work_ ? work_->bytes : 0,
+                                                client_.capabilities().last_level_cache_bytes);
+    const Charge charge(decision_.cost.measure_s);
+    if (wanted.places > 1) {
+      Status made = problem_.make_copies(wanted.places - 1, settings_.memory_bytes);
+      decision_.cost.scratch_bytes = problem_.scratch_bytes();
+      // Without room for them operands are warm, and the record says so.
+      decision_.operands = made ? wanted.state : Operands::warm;
+      if (made) working_set_ *= double(wanted.places);
+    } else {
+      decision_.operands = wanted.state;
+    }
+    if (prior_ == nullptr || prior_->operands == decision_.operands) return;
+    // Of another problem of this key: such times cannot be compared with those to come.
+    for (CandidateEvidence& candidate : decision_.candidates) candidate.samples.clear();
+  }
+
   // --- The bound -----------------------------------------------------------------------------
 
   void find_limit() {
     const auto threshold = threshold_of(settings_.level);
-    work_ = problem_.work();
     if (!work_ || !threshold) return;
     if (!ask_peaks(*threshold)) return;
     limit_s_ = decision_.limit_s;
@@ -131,7 +155,7 @@ class Search {
 
   bool ask_peaks(double threshold) {
     const Charge charge(decision_.cost.probe_s);
-    const auto peaks = context_.peaks(work_->dtype, work_->matrix_units, work_->bytes);
+    const auto peaks = context_.peaks(work_->dtype, work_->matrix_units, working_set_);
     if (!peaks) return false;  // no probes: no limit, every candidate of the round is measured
     const bool broken = decision_.bound && decision_.bound->broken;
     decision_.bound = BoundRecord{work_->ops,
@@ -404,9 +428,11 @@ class Search {
   TuneContext& context_;
   const AutotuneSettings& settings_;
   Problem& problem_;
+  const Decision* const prior_;
   Client& client_;
   Decision decision_;
   std::optional<Work> work_;
+  double working_set_ = 0;         // bytes that launches go over before they meet the same again
   std::optional<double> limit_s_;  // in force; the record keeps its own
   double start_s_ = 0;
   std::vector<std::size_t> later_;          // of the round in progress: cut off by their guesses

@@ -13,7 +13,15 @@
 namespace rooftune {
 namespace {
 
-constexpr std::string_view kStoreVersion = "v1";
+constexpr std::string_view kStoreVersion = "v2";
+
+// Decisions that were taken with operands in another state answer another question.
+std::string store_version(const TuneContext& context) {
+  const Operands operands = context.settings().autotune.operands;
+  const std::string version(kStoreVersion);
+  return operands == Operands::automatic ? version
+                                         : version + "-" + std::string(to_string(operands));
+}
 
 std::optional<std::size_t> find_candidate(const detail::Problem& problem, std::string_view name) {
   for (std::size_t i = 0; i < problem.size(); ++i) {
@@ -83,7 +91,7 @@ std::optional<Stored> load_decision(TuneContext& context, const std::string& tun
   const auto environment = context.internals().environment();
   const double begin = steady_now_s();
   const auto value = environment->get(
-      autotune_namespace(kStoreVersion, problem.client().fingerprint().digest(), tuner),
+      autotune_namespace(store_version(context), problem.client().fingerprint().digest(), tuner),
       problem.key_json());
   context.internals().span("store", "get", begin);
   if (!value || !*value) return std::nullopt;
@@ -101,7 +109,7 @@ void keep_decision(TuneContext& context, Decision& decision) {
   const auto environment = internals.environment();
   const double begin = steady_now_s();
   const std::string ns =
-      autotune_namespace(kStoreVersion, decision.fingerprint, decision.operation);
+      autotune_namespace(store_version(context), decision.fingerprint, decision.operation);
   const auto write = [&] {
     // Trouble with the store is the store's to report; the decision lives on in memory.
     static_cast<void>(

@@ -83,9 +83,26 @@ class ToyTrial final : public Trial<ToyArgs> {
     }
     return check;
   }
-  std::uint64_t scratch_bytes() const override { return buffer_.bytes(); }
+  Result<std::vector<ToyArgs>> copies(std::size_t count, Stream,
+                                      std::uint64_t most_bytes) override {
+    const auto bytes = static_cast<std::uint64_t>(args_.size) * sizeof(float);
+    if (scratch_bytes() + count * bytes > most_bytes) {
+      return fail(ErrorKind::out_of_memory, "no room for copies");
+    }
+    std::vector<ToyArgs> problems(count, args_);
+    for (ToyArgs& problem : problems) {
+      auto& numbers = copies_.emplace_back(args_.in, args_.in + args_.size);
+      problem.in = numbers.data();
+    }
+    return problems;
+  }
+  std::uint64_t scratch_bytes() const override {
+    return buffer_.bytes() +
+           copies_.size() * static_cast<std::uint64_t>(args_.size) * sizeof(float);
+  }
 
  private:
+  std::vector<std::vector<float>> copies_;
   Buffer buffer_;
   ToyArgs args_;
 };

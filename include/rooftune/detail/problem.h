@@ -30,7 +30,10 @@ class Problem {
   virtual Status make_trial(std::uint64_t most_bytes) = 0;
   virtual std::uint64_t scratch_bytes() const = 0;
   virtual Status poison() = 0;
-  virtual Status run_trial(std::size_t i) = 0;
+  // So many further places with operands; see Trial::copies().
+  virtual Status make_copies(std::size_t count, std::uint64_t most_bytes) = 0;
+  virtual Status run_checked(std::size_t i) = 0;  // on what check() looks at
+  virtual Status run_trial(std::size_t i) = 0;    // on the next place in turn
   virtual Result<Check> check() = 0;
   virtual Stream stream() const = 0;
   // Everything that follows happens on this stream.
@@ -72,7 +75,22 @@ class TypedProblem final : public Problem {
       return fail(ErrorKind::unsupported, exception_text("the trial"));
     }
   }
-  Status run_trial(std::size_t i) override { return set_.run(i, trial_->args(), stream_); }
+  Status make_copies(std::size_t count, std::uint64_t most_bytes) override {
+    try {
+      auto copies = trial_->copies(count, stream_, most_bytes);
+      if (!copies) return std::unexpected(copies.error());
+      copies_ = *std::move(copies);
+    } catch (...) {
+      return fail(ErrorKind::unsupported, exception_text("the trial"));
+    }
+    return {};
+  }
+  Status run_checked(std::size_t i) override { return set_.run(i, trial_->args(), stream_); }
+  Status run_trial(std::size_t i) override {
+    const std::size_t place = turn_;
+    turn_ = turn_ < copies_.size() ? turn_ + 1 : 0;
+    return place == 0 ? run_checked(i) : set_.run(i, copies_[place - 1], stream_);
+  }
   Result<Check> check() override {
     try {
       return trial_->check(stream_);
@@ -90,6 +108,8 @@ class TypedProblem final : public Problem {
   const Args& args_;
   Stream stream_;
   std::unique_ptr<Trial<Args>> trial_;
+  std::vector<Args> copies_;
+  std::size_t turn_ = 0;  // 0: the trial's own operands, i: copy i - 1
 };
 
 }  // namespace rooftune::detail

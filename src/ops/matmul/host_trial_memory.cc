@@ -10,16 +10,43 @@
 namespace rooftune {
 namespace {
 
-// Fills memory with numbers made from those in +-[0.5, 1.5], the same for the same seed.
+// A linear congruential generator, one step or several at once.
+struct Step {
+  std::uint64_t factor = 6364136223846793005ull, summand = 1442695040888963407ull;
+  constexpr std::uint64_t operator()(std::uint64_t state) const { return state * factor + summand; }
+};
+
+constexpr Step steps(int count) {
+  constexpr Step kOne;
+  Step all{1, 0};
+  for (int i = 0; i < count; ++i) all = {all.factor * kOne.factor, kOne(all.summand)};
+  return all;
+}
+
+// Fills memory with numbers made from those in +-[0.5, 1.5], the same for the same seed. Every
+// state follows from the one some places before it, so that the processor works on several at once:
+// the operands of a search may be hundreds of megabytes.
 template <class T, class Make>
 void fill_random(std::byte* memory, std::uint64_t bytes, std::uint64_t seed, Make make) {
-  std::uint64_t state = seed;
-  for (std::uint64_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
+  constexpr int kLanes = 8;
+  constexpr Step kStride = steps(kLanes);
+  std::uint64_t states[kLanes];
+  states[0] = Step()(seed);
+  for (int i = 1; i < kLanes; ++i) states[i] = Step()(states[i - 1]);
+  const auto write = [&](std::uint64_t index, std::uint64_t state) {
     const double size = 0.5 + double(state >> 40) * 0x1p-24;
     const T value = make((state >> 33 & 1) != 0 ? size : -size);
-    std::memcpy(memory + at, &value, sizeof(T));
+    std::memcpy(memory + index * sizeof(T), &value, sizeof(T));
+  };
+  const std::uint64_t elements = bytes / sizeof(T);
+  std::uint64_t at = 0;
+  for (; at + kLanes <= elements; at += kLanes) {
+    for (int i = 0; i < kLanes; ++i) {
+      write(at + std::uint64_t(i), states[i]);
+      states[i] = kStride(states[i]);
+    }
   }
+  for (int i = 0; at < elements; ++at, ++i) write(at, states[i]);
 }
 
 // Integers reach up to 126, or 252 without a sign: nearly the whole range of their type.

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "ops/matmul/cpu/panels.h"
 #include "ops/matmul/matmul_set.h"
@@ -65,6 +66,17 @@ void* first_element(const Place& place, const Range& range, DType dtype) {
   return place.begin - range.lowest * size_of(dtype);
 }
 
+struct RandomOperands {
+  Place a, b;
+  PackedRhs panels;  // in b
+  std::uint64_t bytes() const { return a.buffer.bytes() + b.buffer.bytes(); }
+};
+
+struct Copy {
+  RandomOperands operands;
+  Place out;
+};
+
 class MatmulTrial final : public Trial<GemmArgs> {
  public:
   MatmulTrial(Client& client, std::unique_ptr<TrialMemory> memory, const GemmArgs& args,
@@ -81,31 +93,25 @@ class MatmulTrial final : public Trial<GemmArgs> {
     if (Status made = make_check(stream); !made) return made;
     if (check_->conclusive()) return {};
 
-    const Range a = reach(args_, args_.m, args_.k, args_.a_row, args_.a_col, args_.a_batch);
-    const Range b = reach(args_, args_.k, args_.n, args_.b_row, args_.b_col, args_.b_batch);
-    if (args_.packed != nullptr) {
-      if (Status made = make_random_panels(stream); !made) return made;
-    }
-    for (const auto& [range, operand, place, dtype, seed] :
-         {std::tuple{&a, &args_.a, &a_, args_.a_type, 1u}, {&b, &args_.b, &b_, args_.b_type, 2u}}) {
-      if (operand == &args_.b && args_.packed != nullptr) continue;
-      if (operand == &args_.b && args_.gram) {
-        args_.b = args_.a;
-        continue;
-      }
-      auto made = make_place(*range, *operand, dtype);
-      if (!made) return std::unexpected(made.error());
-      *place = *std::move(made);
-      Status filled =
-          memory_->fill_random(stream, dtype, place->begin, range->elements, seed, args_.k);
-      if (!filled) return filled;
-      *operand = first_element(*place, *range, dtype);
-    }
+    if (Status made = make_random_operands(stream, args_, random_); !made) return made;
     random_operands_ = true;
     return make_check(stream);
   }
 
   const GemmArgs& args() const override { return args_; }
+
+  Result<std::vector<GemmArgs>> copies(std::size_t count, Stream stream,
+                                       std::uint64_t most_bytes) override {
+    most_bytes_ = most_bytes;
+    std::vector<GemmArgs> problems;
+    for (std::size_t i = 0; i < count; ++i) {
+      Status made = make_copy(stream, problems.emplace_back(args_));
+      if (made) continue;
+      copies_.clear();
+      return std::unexpected(made.error());
+    }
+    return problems;
+  }
 
   Status poison(Stream stream) override {
     // Little-endian, as every device is: the lower bytes come first.
@@ -138,8 +144,10 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
   std::uint64_t scratch_bytes() const override {
-    const std::uint64_t vectors = check_ ? check_->device_bytes() : 0;
-    return out_.buffer.bytes() + a_.buffer.bytes() + b_.buffer.bytes() + vectors;
+    std::uint64_t bytes = out_.buffer.bytes() + random_.bytes();
+    if (check_) bytes += check_->device_bytes();
+    for (const auto& copy : copies_) bytes += copy->out.buffer.bytes() + copy->operands.bytes();
+    return bytes;
   }
 
  private:
@@ -187,33 +195,73 @@ class MatmulTrial final : public Trial<GemmArgs> {
 
   Range plain_rhs() const { return {0, args_.k * args_.n}; }
 
+  // Replaces the operands of `args` by random ones of the same layout.
+  Status make_random_operands(Stream stream, GemmArgs& args, RandomOperands& random) {
+    const Range a = reach(args, args.m, args.k, args.a_row, args.a_col, args.a_batch);
+    const Range b = reach(args, args.k, args.n, args.b_row, args.b_col, args.b_batch);
+    if (args.packed != nullptr) {
+      if (Status made = make_random_panels(stream, args, random); !made) return made;
+    }
+    for (const auto& [range, operand, place, dtype, seed] :
+         {std::tuple{&a, &args.a, &random.a, args.a_type, 1u},
+          {&b, &args.b, &random.b, args.b_type, 2u}}) {
+      if (operand == &args.b && args.packed != nullptr) continue;
+      if (operand == &args.b && args.gram) {
+        args.b = args.a;
+        continue;
+      }
+      auto made = make_place(*range, *operand, dtype);
+      if (!made) return std::unexpected(made.error());
+      *place = *std::move(made);
+      Status filled =
+          memory_->fill_random(stream, dtype, place->begin, range->elements, seed, args.k);
+      if (!filled) return filled;
+      *operand = first_element(*place, *range, dtype);
+    }
+    return {};
+  }
+
   // Random numbers in panels of the format that the packed operand has.
-  Status make_random_panels(Stream stream) {
-    auto plain = make_place(plain_rhs(), nullptr, args_.b_type);
+  Status make_random_panels(Stream stream, GemmArgs& args, RandomOperands& random) {
+    auto plain = make_place(plain_rhs(), nullptr, args.b_type);
     if (!plain) return std::unexpected(plain.error());
     Status filled =
-        memory_->fill_random(stream, args_.b_type, plain->begin, args_.k * args_.n, 2, args_.k);
+        memory_->fill_random(stream, args.b_type, plain->begin, args.k * args.n, 2, args.k);
     if (!filled) return filled;
-    random_panels_ = *args_.packed;
+    random.panels = *args.packed;
     const std::int64_t panels =
-        (args_.n + random_panels_.format.columns - 1) / random_panels_.format.columns;
-    auto made = make_place({0, panels * random_panels_.panel_bytes}, nullptr, DType::u8);
+        (args.n + random.panels.format.columns - 1) / random.panels.format.columns;
+    auto made = make_place({0, panels * random.panels.panel_bytes}, nullptr, DType::u8);
     if (!made) return std::unexpected(made.error());
-    b_ = *std::move(made);
-    pack_panels(random_panels_, {plain->begin, args_.n, 1}, 0, panels, b_.begin);
-    random_panels_.memory = b_.begin;
-    args_.packed = &random_panels_;
+    random.b = *std::move(made);
+    pack_panels(random.panels, {plain->begin, args.n, 1}, 0, panels, random.b.begin);
+    random.panels.memory = random.b.begin;
+    args.packed = &random.panels;
     return {};
+  }
+
+  Status make_copy(Stream stream, GemmArgs& args) {
+    Copy& copy = *copies_.emplace_back(std::make_unique<Copy>());
+    auto out = make_place(out_range_, args.c, args.c_type);
+    if (!out) return std::unexpected(out.error());
+    copy.out = *std::move(out);
+    args.c = first_element(copy.out, out_range_, args.c_type);
+    if (Status made = make_random_operands(stream, args, copy.operands); !made) return made;
+    // An output that is read too holds numbers; any other is touched once, so that it is there.
+    if (args.beta != 0) return memory_->start_output(stream, args);
+    constexpr std::byte kAny{};
+    return client_.fill(stream, copy.out.begin, std::span(&kAny, 1), copy.out.bytes);
   }
 
   Client& client_;
   const std::unique_ptr<TrialMemory> memory_;
   GemmArgs args_;
-  const std::uint64_t most_bytes_;
+  std::uint64_t most_bytes_;
   Range out_range_;
-  Place out_, a_, b_;
-  PackedRhs random_panels_;
+  Place out_;
+  RandomOperands random_;  // empty where the caller's are used
   bool random_operands_ = false;
+  std::vector<std::unique_ptr<Copy>> copies_;
   std::optional<ProductCheck> check_;
 };
 

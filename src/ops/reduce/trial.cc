@@ -138,19 +138,25 @@ Status SumTrial::make_output(const SumArgs& problem) {
   return {};
 }
 
-Status SumTrial::replace_input(const SumArgs& problem, Stream stream) {
+Result<std::byte*> SumTrial::make_input(const SumArgs& problem, Stream stream, Buffer& buffer) {
   const Reach reach = input_reach(problem);
   if (is_thin(reach, static_cast<std::int64_t>(sum_inputs(problem)))) {
     return fail(ErrorKind::out_of_memory, "the input is spread too thinly to be replaced");
   }
   const std::int64_t bytes = size_of(problem.dtype);
-  Buffer buffer;
   const auto place = allocate_like(client_, problem.in, 0, reach.elements() * bytes, buffer);
-  if (!place) return std::unexpected(place.error());
+  if (!place) return place;
   Status written = problem.dtype == DType::f32
                        ? write_integers<float>(client_, stream, *place, reach.elements())
                        : write_integers<double>(client_, stream, *place, reach.elements());
-  if (!written) return written;
+  if (!written) return std::unexpected(written.error());
+  return place;
+}
+
+Status SumTrial::replace_input(const SumArgs& problem, Stream stream) {
+  Buffer buffer;
+  const auto place = make_input(problem, stream, buffer);
+  if (!place) return std::unexpected(place.error());
   SumArgs replaced = problem;
   replaced.in = *place;
   auto reference = SumReference::make(client_, replaced, stream);
@@ -161,8 +167,29 @@ Status SumTrial::replace_input(const SumArgs& problem, Stream stream) {
   return {};
 }
 
+// Copies share the output: it is smaller than the input, and nobody reads it.
+Result<std::vector<SumArgs>> SumTrial::copies(std::size_t count, Stream stream,
+                                              std::uint64_t most_bytes) {
+  std::vector<SumArgs> problems(count, args_);
+  for (SumArgs& problem : problems) {
+    const auto place = make_input(args_, stream, copies_.emplace_back());
+    if (place && scratch_bytes() <= most_bytes) {
+      problem.in = *place;
+      continue;
+    }
+    copies_.clear();
+    if (!place) return std::unexpected(place.error());
+    return fail(ErrorKind::out_of_memory,
+                fmt::format("{} copies of the input take more than autotune.memory_bytes = {}",
+                            count, most_bytes));
+  }
+  return problems;
+}
+
 std::uint64_t SumTrial::scratch_bytes() const {
-  return input_.bytes() + output_.bytes() + reference_.bytes();
+  std::uint64_t bytes = input_.bytes() + output_.bytes() + reference_.bytes();
+  for (const Buffer& copy : copies_) bytes += copy.bytes();
+  return bytes;
 }
 
 Status SumTrial::poison(Stream stream) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "ops/reduce/reference.h"
 #include "ops/reduce/sum_args.h"
@@ -31,6 +32,8 @@ class SumTrial final : public Trial<SumArgs> {
                                                 Stream stream);
 
   const SumArgs& args() const override { return args_; }
+  Result<std::vector<SumArgs>> copies(std::size_t count, Stream stream,
+                                      std::uint64_t most_bytes) override;
   Status poison(Stream stream) override;
   Result<Check> check(Stream stream) override;
   std::uint64_t scratch_bytes() const override;
@@ -39,6 +42,8 @@ class SumTrial final : public Trial<SumArgs> {
   explicit SumTrial(Client& client) : client_(client) {}
   Status make_output(const SumArgs& problem);
   Status replace_input(const SumArgs& problem, Stream stream);
+  // Memory of the input's layout with small integers.
+  Result<std::byte*> make_input(const SumArgs& problem, Stream stream, Buffer& buffer);
   template <class T>
   Check compare(const T* output) const;
 
@@ -46,6 +51,7 @@ class SumTrial final : public Trial<SumArgs> {
   SumArgs args_;
   SumReference reference_;
   Buffer input_;                // empty: the caller's is used
+  std::vector<Buffer> copies_;  // of the input
   Buffer output_;               // margin, reach of the output, margin
   std::byte* first_ = nullptr;  // the first element of the margin
   std::int64_t elements_ = 0;   // with both margins
