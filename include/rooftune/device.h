@@ -57,7 +57,10 @@ struct Capabilities {
   std::uint64_t max_allocation_bytes = 0;
   std::uint64_t max_threads_per_group = 0;
   double clock_resolution_s = 0;  // shortest time that profile() can tell from zero
-  bool host_memory = true;        // the host can read and write what allocate() gives
+  // Parts of the device have caches of their own: a kernel finds them as the last one left them,
+  // who may have shared out the work otherwise.
+  bool private_caches = false;
+  bool host_memory = true;  // the host can read and write what allocate() gives
   // Kernels are compiled when they are first wanted, which takes long and may be done for several
   // at once; measuring happens on a stream of its own, since the default one may have limits.
   bool compiles_at_run_time = false;

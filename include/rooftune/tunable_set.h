@@ -38,6 +38,12 @@ struct Check {
   bool right() const { return complete && contained && error <= error_bound; }
 };
 
+// Which members of a round that have a guess of their time are worth building and measuring.
+struct Shortlist {
+  std::size_t most = 16;
+  double worst_ratio = 2.5;  // of a guess to the best one: guesses are better than that
+};
+
 // Inputs for measuring one problem: the caller's operands and a scratch output, never the caller's
 // output. Lives for one tune, used by one thread.
 template <class Args>
@@ -106,9 +112,10 @@ class Candidate {
   Candidate& group(std::string name, int inner) {
     return group(std::move(name), [inner](const K&) { return inner; });
   }
-  // A guess of its seconds for a legal problem. Where all members of a round have one, the round is
-  // measured in the order of the guesses and without the hopeless ones, and a call that does not
-  // tune runs the best. Only ratios between candidates count.
+  // A guess of its seconds for a legal problem. Members of a round that have one are measured in
+  // the order of their guesses and without the hopeless ones (Shortlist), behind those that have
+  // none; a call that does not tune runs the first in that order. Only ratios between candidates
+  // count.
   Candidate& predicted(std::function<double(const Args& args)> guess) {
     predicted_ = std::move(guess);
     return *this;
@@ -183,6 +190,13 @@ class TunableSet {
     work_ = std::move(work);
     return *this;
   }
+
+  // Without it the defaults of Shortlist hold.
+  TunableSet& shortlist(Shortlist shortlist) {
+    shortlist_ = shortlist;
+    return *this;
+  }
+  const Shortlist& shortlist() const { return shortlist_; }
 
   std::size_t size() const { return candidates_.size(); }
   const std::string& name(std::size_t i) const { return candidates_[i]->name_; }
@@ -271,6 +285,7 @@ class TunableSet {
   std::vector<std::unique_ptr<Candidate<K, Args>>> candidates_;
   std::vector<std::pair<std::string, std::function<int(const K&)>>> groups_;
   MakeTrial make_trial_;
+  Shortlist shortlist_;
   std::function<std::optional<Work>(const K&, const Args&)> work_;
 };
 

@@ -20,15 +20,12 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
   if (order.empty()) return members;
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  // A compiler takes some tenths of a second for each on one core, and machines with such devices
-  // have a dozen cores or more. Guesses are better than a factor of 2.5.
-  constexpr std::size_t kMost = 16;
-  constexpr double kWorst = 2.5;
+  const Shortlist limits = problem.shortlist();
   std::erase_if(members, [&](std::size_t i) { return problem.predicted_s(i).has_value(); });
   std::size_t kept = 0;
   for (const auto& [seconds, i] : order) {
     const double ratio = seconds / order.front().first;
-    if (hopeless == nullptr || (ratio <= kWorst && kept < kMost)) {
+    if (hopeless == nullptr || (ratio <= limits.worst_ratio && kept < limits.most)) {
       members.push_back(i);
       ++kept;
     } else {

@@ -31,6 +31,8 @@ class Measurement {
   // Times a row of launches that lasts at least `shortest` seconds; gives the seconds of one, or
   // nothing when the candidate is out. How many launches that takes is learned from row to row, and
   // begins with what one launch of `once` seconds says (0: too few for the clock).
+  // Where operands are warm and the device's caches ask for it, an untimed launch comes before a
+  // short row after another candidate.
   std::optional<double> row(std::size_t i, double shortest);
   void expect(std::size_t i, double once, double shortest);
 
@@ -47,12 +49,14 @@ class Measurement {
  private:
   struct Visit {
     bool launched = false;
-    int repeats = 1;  // launches per row
+    int repeats = 1;     // launches per row
+    double seconds = 0;  // of one, in the last row
     bool untimed = false;
   };
 
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
   Status wait_until_built(std::size_t i, Preparation& preparation);
+  bool in_place(std::size_t i);
   std::optional<double> timed(std::size_t i, int repeats, FunctionRef<Status()> run);
   void not_timed(std::size_t i, std::string reason);
   bool verify(std::size_t i);
@@ -64,6 +68,7 @@ class Measurement {
   Decision& decision_;
   std::vector<Visit> visits_;  // by candidate
   double waited_s_ = 0;
+  std::optional<std::size_t> last_;  // whose operands the caches hold
   std::optional<Error> trial_error_;
 };
 

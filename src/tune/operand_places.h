@@ -21,7 +21,7 @@ struct OperandPlaces {
 // which is measured warm) on a device with this last cache (0: not known, taken for a large one
 // where cold operands are asked for). Left to itself a search has the operands cold when they fill
 // more than a quarter of the cache: beside such a product there is no room for those that the
-// program uses before and after it. Between two uses of a place twice the cache goes by.
+// program uses before and after it. Between two uses of a place as much as the cache holds goes by.
 OperandPlaces operand_places(Operands setting, double bytes, std::uint64_t last_level_cache_bytes);
 
 }  // namespace rooftune

@@ -170,7 +170,7 @@ void Schedule::drop_slow() {
   }
 }
 
-// Settles those that are slower; true when nobody's place beside the leader is unclear.
+// Settles those that are slower; true when nobody may still be better than the leader.
 bool Schedule::all_told(std::size_t leader) {
   bool told = true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -180,7 +180,7 @@ bool Schedule::all_told(std::size_t leader) {
         compare(states_[leader].samples, state.samples, settings_.margin, settings_.confidence);
     if (compared && compared->standing == Standing::slower) {
       state.settled = true;
-    } else if (!compared || compared->standing == Standing::unclear) {
+    } else if (!compared || compared->low < 1 / (1 + settings_.margin)) {
       told = false;
     }
   }

@@ -18,7 +18,8 @@ namespace rooftune {
 // no more. The round ends
 //   - at the limit: one candidate has `confirmations` samples at or below it (a first such sample
 //     is confirmed at once, without waiting for the rest of the pass);
-//   - when every other one is settled, or the same as the leader within the margin;
+//   - when every other one is settled, or with the same confidence not faster than the leader by
+//     more than the margin (which of them is chosen then: choice.h);
 //   - at max_samples each; or when nobody is left.
 // From the second pass on the leader is sampled first, and once more at the end: where these two
 // differ by more than kDrift the clock has moved meanwhile, nothing of the pass can be compared,

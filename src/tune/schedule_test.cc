@@ -90,6 +90,21 @@ TEST(Schedule, WhoIsSlowerWithConfidenceIsSampledNoMore) {
   EXPECT_GT(schedule.samples(2).size(), 3u);
 }
 
+// One that may be slower, by how much is unclear, need not be told from the leader: what it must
+// not be is better.
+TEST(Schedule, EndsWhenNobodyCanBeBetter) {
+  AutotuneSettings settings;
+  settings.max_samples = 100;
+  Schedule schedule(settings, std::nullopt, {{}, {}});
+  // The second takes 3 to 7 % more than the first, in turn.
+  while (const auto i = schedule.next()) {
+    const double more = schedule.samples(1).size() % 2 == 0 ? 1.03 : 1.07;
+    schedule.add(*i, *i == 0 ? 1.0 : more);
+  }
+  EXPECT_LE(schedule.passes(), 6);
+  EXPECT_GE(schedule.passes(), settings.min_samples);
+}
+
 TEST(Schedule, APassInWhichTheClockMovedIsRepeated) {
   Schedule schedule({}, std::nullopt, fresh(2));
   double clock = 1;

@@ -12,11 +12,11 @@ namespace {
 
 using ::testing::SizeIs;
 
-// A call of 64 elements moves 512 bytes: more than a quarter of this cache, and 4 further places
-// are twice the cache.
+// A call of 64 elements moves 512 bytes: more than a quarter of this cache, which 2 further places
+// fill.
 constexpr std::int64_t kSize = 64;
 constexpr std::uint64_t kCache = 1024;
-constexpr std::size_t kPlaces = 5;
+constexpr std::size_t kPlaces = 3;
 
 const std::vector<ToyCandidate> kTwo = {{"one"}, {"other"}};
 

@@ -23,6 +23,7 @@ class Problem {
   virtual const char* illegal_because(std::size_t i) const = 0;
   virtual std::vector<std::pair<int, int>> memberships(std::size_t i) const = 0;
   virtual std::optional<double> predicted_s(std::size_t i) const = 0;
+  virtual Shortlist shortlist() const = 0;
   virtual std::optional<Work> work() const = 0;
   virtual std::string key_json() const = 0;
   virtual Status prepare(std::size_t i) = 0;  // several candidates at the same time
@@ -58,6 +59,7 @@ class TypedProblem final : public Problem {
   std::optional<double> predicted_s(std::size_t i) const override {
     return set_.predicted_s(i, args_);
   }
+  Shortlist shortlist() const override { return set_.shortlist(); }
   std::optional<Work> work() const override { return set_.work(key_, args_); }
   std::string key_json() const override { return rooftune::key_json(key_); }
   Status prepare(std::size_t i) override { return set_.prepare(i, args_); }

@@ -101,6 +101,21 @@ class HostTrialMemory final : public TrialMemory {
     return {};
   }
 
+  Status fill_repeating(Stream stream, DType dtype, void* memory, std::int64_t elements,
+                        std::int64_t terms) override {
+    // No power of two, so that rows of matrices are not alike.
+    constexpr std::int64_t kPeriod = 100'003;
+    const std::int64_t first = std::min(elements, kPeriod);
+    Status filled = fill_random(stream, dtype, memory, first, 1, terms);
+    auto* const bytes = static_cast<std::byte*>(memory);
+    const std::int64_t size = size_of(dtype);
+    for (std::int64_t done = first; done < elements; done += first) {
+      std::memcpy(bytes + done * size, bytes,
+                  static_cast<std::size_t>(std::min(first, elements - done) * size));
+    }
+    return filled;
+  }
+
   Status start_output(Stream, const GemmArgs& gemm) override {
     const std::int64_t size = size_of(gemm.c_type);
     std::uint64_t seed = 3;

@@ -66,6 +66,8 @@ void* first_element(const Place& place, const Range& range, DType dtype) {
   return place.begin - range.lowest * size_of(dtype);
 }
 
+enum class Filling : std::uint8_t { random, repeating };
+
 struct RandomOperands {
   Place a, b;
   PackedRhs panels;  // in b
@@ -93,7 +95,8 @@ class MatmulTrial final : public Trial<GemmArgs> {
     if (Status made = make_check(stream); !made) return made;
     if (check_->conclusive()) return {};
 
-    if (Status made = make_random_operands(stream, args_, random_); !made) return made;
+    if (Status made = make_random_operands(stream, args_, random_, Filling::random); !made)
+      return made;
     random_operands_ = true;
     return make_check(stream);
   }
@@ -196,7 +199,8 @@ class MatmulTrial final : public Trial<GemmArgs> {
   Range plain_rhs() const { return {0, args_.k * args_.n}; }
 
   // Replaces the operands of `args` by random ones of the same layout.
-  Status make_random_operands(Stream stream, GemmArgs& args, RandomOperands& random) {
+  Status make_random_operands(Stream stream, GemmArgs& args, RandomOperands& random,
+                              Filling filling) {
     const Range a = reach(args, args.m, args.k, args.a_row, args.a_col, args.a_batch);
     const Range b = reach(args, args.k, args.n, args.b_row, args.b_col, args.b_batch);
     if (args.packed != nullptr) {
@@ -214,7 +218,9 @@ class MatmulTrial final : public Trial<GemmArgs> {
       if (!made) return std::unexpected(made.error());
       *place = *std::move(made);
       Status filled =
-          memory_->fill_random(stream, dtype, place->begin, range->elements, seed, args.k);
+          filling == Filling::random
+              ? memory_->fill_random(stream, dtype, place->begin, range->elements, seed, args.k)
+              : memory_->fill_repeating(stream, dtype, place->begin, range->elements, args.k);
       if (!filled) return filled;
       *operand = first_element(*place, *range, dtype);
     }
@@ -246,7 +252,8 @@ class MatmulTrial final : public Trial<GemmArgs> {
     if (!out) return std::unexpected(out.error());
     copy.out = *std::move(out);
     args.c = first_element(copy.out, out_range_, args.c_type);
-    if (Status made = make_random_operands(stream, args, copy.operands); !made) return made;
+    if (Status made = make_random_operands(stream, args, copy.operands, Filling::repeating); !made)
+      return made;
     // An output that is read too holds numbers; any other is touched once, so that it is there.
     if (args.beta != 0) return memory_->start_output(stream, args);
     constexpr std::byte kAny{};

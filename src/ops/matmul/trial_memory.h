@@ -21,7 +21,12 @@ class TrialMemory {
   // sum of so many terms could leave its own.
   virtual Status fill_random(Stream stream, DType dtype, void* memory, std::int64_t elements,
                              std::uint64_t seed, std::int64_t terms) = 0;
-  // The same in the elements of C and nothing beside them, always the same numbers.
+  // Some such numbers, over and over where that is quicker: for operands that nobody checks.
+  virtual Status fill_repeating(Stream stream, DType dtype, void* memory, std::int64_t elements,
+                                std::int64_t terms) {
+    return fill_random(stream, dtype, memory, elements, 1, terms);
+  }
+  // As fill_random in the elements of C and nothing beside them, always the same numbers.
   virtual Status start_output(Stream stream, const GemmArgs& gemm) = 0;
   // How many elements have exactly these bits. Waits for what came before on the stream.
   virtual Result<std::uint64_t> count(Stream stream, const void* memory, std::int64_t elements,

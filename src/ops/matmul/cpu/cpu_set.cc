@@ -7,11 +7,14 @@
 #include "device/cpu/client.h"
 #include "ops/kernel_hashes.h"
 #include "ops/matmul/cpu/candidates.h"
+#include "ops/matmul/cpu/guess.h"
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
 
 namespace rooftune {
 namespace {
+
+constexpr int kFirst = 3;
 
 // A result so narrow that vectors of half the width waste less of it: there the level below the
 // machine's often wins, and is measured along with it.
@@ -59,7 +62,12 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   for (const Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
     if (usable(client, isa)) best = isa;
   }
+  // Two groups of one priority: rows with a guess are all in the first round, which measures the
+  // best guesses; priorities order the others, and what is left when a round fails.
   set.group("cpu", [](const MatmulKey&) { return 3; });
+  set.group("best_guesses", [](const MatmulKey&) { return 3; });
+  // Where guesses were compared with times, the best of 6 was the best of all for 19 products of 20.
+  set.shortlist({.most = 6, .worst_ratio = 1.6});
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
     if (!usable(client, row.isa)) continue;
     const std::string version(kernel_source_hash("matmul", row.source));
@@ -76,26 +84,38 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     const bool narrower = best != Isa::neon;  // its vectors are those of the portable level
     // Levels beyond the widest vectors add instructions, and compete.
     const int below = std::max(0, vector_rank(best) - vector_rank(row.isa));
-    set.add(std::string(row.name),
-            [&client, kernels = std::move(kernels)](const GemmArgs& args, Stream stream) {
-              const Kernel* kernel = kernels[static_cast<std::size_t>(args.family)].get();
-              return client.launch(stream, {kernel, &args, sizeof args, {}, {}, 0, {}});
+    // -1 where it is not for this key at all.
+    const auto inner_priority = [=](const MatmulKey& key) {
+      const auto family = type_family(key.elem_lhs, key.elem_rhs, key.elem_out);
+      if (!family || (families >> static_cast<int>(*family) & 1) == 0) return -1;
+      if (gives > key.precision) return -1;
+      const bool panels = key.storage_rhs == MatrixStorage::panels;
+      if (rhs != RhsForm::either && panels != (rhs == RhsForm::panels)) return -1;
+      return priority(key);
+    };
+    auto& added =
+        set.add(std::string(row.name),
+                [&client, kernels = std::move(kernels)](const GemmArgs& args, Stream stream) {
+                  const Kernel* kernel = kernels[static_cast<std::size_t>(args.family)].get();
+                  return client.launch(stream, {kernel, &args, sizeof args, {}, {}, 0, {}});
+                })
+            .version(version)
+            .illegal_because([=](const GemmArgs& args) -> const char* {
+              return rooftune::illegal_because(*table, args, threads);
             })
-        .version(version)
-        .illegal_because([=](const GemmArgs& args) -> const char* {
-          return rooftune::illegal_because(*table, args, threads);
-        })
-        .group("cpu", [=](const MatmulKey& key) {
-          const auto family = type_family(key.elem_lhs, key.elem_rhs, key.elem_out);
-          if (!family || (families >> static_cast<int>(*family) & 1) == 0) return -1;
-          if (gives > key.precision) return -1;
-          const bool panels = key.storage_rhs == MatrixStorage::panels;
-          if (rhs != RhsForm::either && panels != (rhs == RhsForm::panels)) return -1;
-          const int inner = priority(key);
-          // Other levels below are the last resort, and there to be forced.
-          const bool competes = below == 0 || (below == 1 && narrower && is_narrow(key));
-          return competes || inner < 0 ? inner : 0;
-        });
+            .group("cpu", [=](const MatmulKey& key) {
+              const int inner = inner_priority(key);
+              // Other levels below are the last resort, and there to be forced.
+              const bool competes = below == 0 || (below == 1 && narrower && is_narrow(key));
+              return competes || inner < 0 ? inner : 0;
+            });
+    const auto guess = KernelGuess::make(row);
+    // Vectors of half the width may be as fast where memory decides; guesses know it.
+    if (!guess || below > 1 || (below == 1 && !narrower)) continue;
+    added.predicted(
+        [guess = *guess, threads](const GemmArgs& args) { return guess.seconds(args, threads); });
+    added.group("best_guesses",
+                [=](const MatmulKey& key) { return inner_priority(key) < 0 ? -1 : kFirst; });
   }
 }
 
