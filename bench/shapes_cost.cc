@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/load_of_others.h"
 #include "cli/table.h"
-#include "load_of_others.h"
 #include "rooftune/error.h"
 #include "tune/estimator.h"
 
@@ -141,7 +141,7 @@ Status run_once(Figures& figures) {
 }
 
 int run(int runs) {
-  const LoadOfOthers others;
+  const cli::LoadOfOthers others;
   Figures figures;
   for (int i = 0; i < runs; ++i) {
     if (Status done = run_once(figures); !done) {

@@ -54,6 +54,16 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
       fmt::format("{}..{}", least, most));
 }
 
+CLI::Validator number_within(double least, double most) {
+  return CLI::Validator(
+      [=](std::string& value) -> std::string {
+        const auto number = parse_number(value);
+        if (number && *number >= least && *number <= most) return {};
+        return fmt::format("{} is not a number from {} to {}", in_quotes(value), least, most);
+      },
+      fmt::format("{}..{}", least, most));
+}
+
 class CommandLine {
  public:
   CommandLine() {
@@ -72,6 +82,7 @@ class CommandLine {
     add_shapes();
     add_tune();
     add_bench();
+    add_audit();
     add_why();
     add_store();
   }
@@ -245,6 +256,35 @@ class CommandLine {
         ->check(one_of(rival_names()));
   }
 
+  void add_audit() {
+    CLI::App* sub = command(
+        app_, "audit", "how good the tuner's choices are, whether they repeat, what they cost",
+        "Times all candidates of each product, tunes it several times from nothing (in memory: no "
+        "environment\nis read or changed), and lets what was chosen meet the best once more.\n"
+        "Regret: how much longer the choice takes than the best. In the columns: the worst of the "
+        "tunes; flips:\nthose that chose otherwise than most, first of them those that matter; "
+        "cost: of measuring, in times of\nthe chosen one; of: how many candidates.\n"
+        "Example:\n  rooftune audit list.csv --tunes 5 --transfer --svg regret.svg",
+        [this] { return run_audit(common_, list_, audit_); });
+    add_list_options(sub);
+    sub->add_option("--tunes", audit_.tunes, "times that each product is tuned")
+        ->check(whole_number(1, 1000))
+        ->capture_default_str();
+    sub->add_option("--seconds", audit_.seconds,
+                    "that all candidates of a product are timed, warm and cold each; at least")
+        ->check(number_within(0, 3600))
+        ->capture_default_str();
+    sub->add_option("--margin", audit_.margin,
+                    "times that differ by less are the same (0.02 is 2 %); default: that of the "
+                    "settings")
+        ->check(number_within(0, 1));
+    sub->add_flag(
+        "--transfer", audit_.transfer,
+        "also other products that share the decision: smaller and larger ones, odd sizes, "
+        "another pitch");
+    sub->add_option("--svg", audit_.svg, "draws the distribution of regret into this file");
+  }
+
   void add_why() {
     CLI::App* sub = command(app_, "why", "which kernel a product uses, and how that was decided",
                             "Example:\n  rooftune why 1024x1024x1024",
@@ -283,6 +323,7 @@ class CommandLine {
   ProbeOptions probe_;
   ProductOptions products_;
   ListOptions list_;
+  AuditOptions audit_;
   WhyOptions why_;
   StoreOptions store_;
   std::function<Outcome<Exit>()> chosen_;

@@ -37,7 +37,7 @@ struct ProductOptions {
   std::string precision = "highest";  // of f32 products
 };
 
-// tune and bench.
+// tune, bench and audit.
 struct ListOptions {
   std::string file;
   bool keep_going = false;
@@ -45,6 +45,14 @@ struct ListOptions {
   bool prepacked = false;           // bench only
   // --precision, instead of what the list says; for its f32 products.
   std::optional<std::string> precision;
+};
+
+struct AuditOptions {
+  int tunes = 3;                 // of each product
+  double seconds = 1.5;          // that all candidates of a product are timed, in each regime
+  std::optional<double> margin;  // absent: autotune.margin
+  bool transfer = false;         // also other members of the bucket
+  std::optional<std::string> svg;
 };
 
 struct WhyOptions {
@@ -65,6 +73,8 @@ Outcome<Exit> run_keys(const CommonOptions& common, const ProductOptions& option
 Outcome<Exit> run_shapes(const CommonOptions& common, const ProductOptions& options);
 Outcome<Exit> run_tune(const CommonOptions& common, const ListOptions& options);
 Outcome<Exit> run_bench(const CommonOptions& common, const ListOptions& options);
+Outcome<Exit> run_audit(const CommonOptions& common, const ListOptions& options,
+                        const AuditOptions& audit);
 Outcome<Exit> run_why(const CommonOptions& common, const WhyOptions& options);
 Outcome<Exit> run_store_ls(const CommonOptions& common, const StoreOptions& options);
 Outcome<Exit> run_store_show(const CommonOptions& common, const StoreOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "cli/output.h"
 #include "fmt/format.h"
 
@@ -45,6 +46,27 @@ Outcome<ProductList> open_list(const ListOptions& options) {
 std::string type_text(const Product& product) {
   if (product.in == product.out) return std::string(to_string(product.in));
   return fmt::format("{}>{}", to_string(product.in), to_string(product.out));
+}
+
+void add(Cost& sum, const Cost& cost) {
+  sum.probe_s += cost.probe_s;
+  sum.compile_s += cost.compile_s;
+  sum.measure_s += cost.measure_s;
+  sum.verify_s += cost.verify_s;
+  sum.store_s += cost.store_s;
+  sum.launches += cost.launches;
+}
+
+Json cost_json(const Cost& cost) {
+  return {{"probe_s", cost.probe_s},   {"compile_s", cost.compile_s}, {"measure_s", cost.measure_s},
+          {"verify_s", cost.verify_s}, {"store_s", cost.store_s},     {"launches", cost.launches}};
+}
+
+std::string cost_text(const Cost& cost) {
+  return fmt::format("probes {}, compiling {}, measuring {}, verifying {}, storing {}; {} launches",
+                     format_seconds(cost.probe_s), format_seconds(cost.compile_s),
+                     format_seconds(cost.measure_s), format_seconds(cost.verify_s),
+                     format_seconds(cost.store_s), cost.launches);
 }
 
 std::size_t product_width(const ProductList& list) {

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <string>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/product_list.h"
+#include "rooftune/decision.h"
 
 namespace rooftune::cli {
 
@@ -30,6 +32,11 @@ Outcome<ProductList> open_list(const ListOptions& options);
 
 // "f32", or "bf16>f32" when input and output differ.
 std::string type_text(const Product& product);
+
+// What several searches cost together, apart from the scratch memory, which is not held at once.
+void add(Cost& sum, const Cost& cost);
+Json cost_json(const Cost& cost);
+std::string cost_text(const Cost& cost);  // "probes 150 ms, compiling ...; 433 launches"
 
 // The widest product text, for a column that is printed row by row.
 std::size_t product_width(const ProductList& list);

@@ -1,6 +1,5 @@
 #include "cli/opened.h"
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,13 +35,6 @@ Outcome<void> check_device_name(const std::string& device) {
   return stop(Exit::usage,
               fmt::format("unknown device {}; there are {} (see `rooftune devices`){}",
                           in_quotes(device), list_in_quotes(names), did_you_mean(device, names)));
-}
-
-bool write_file(const std::filesystem::path& file, std::string_view text) {
-  std::FILE* stream = std::fopen(file.c_str(), "wb");
-  if (stream == nullptr) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  return std::fclose(stream) == 0 && written;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <system_error>
 
 namespace rooftune::cli {
 namespace {
@@ -26,6 +27,23 @@ void note(std::string_view text) {
 void note_lost_output(std::string_view text) {
   write_failed = true;
   note(text);
+}
+
+bool write_file(const std::filesystem::path& file, std::string_view text) {
+  std::FILE* stream = std::fopen(file.c_str(), "wb");
+  if (stream == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  return std::fclose(stream) == 0 && written;
+}
+
+bool can_write(const std::filesystem::path& file) {
+  std::error_code error;
+  const bool existed = std::filesystem::exists(file, error);
+  std::FILE* stream = std::fopen(file.c_str(), "ab");
+  if (stream == nullptr) return false;
+  std::fclose(stream);
+  if (!existed) std::filesystem::remove(file, error);
+  return true;
 }
 
 std::string printable(std::string_view text) {

@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_CLI_OUTPUT_H_
 #define ROOFTUNE_CLI_OUTPUT_H_
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,11 @@ void note(std::string_view text);
 
 // The same for a result that could not be kept: the command will not end as done.
 void note_lost_output(std::string_view text);
+
+// Replaces the file; false when not all of it could be written.
+bool write_file(const std::filesystem::path& file, std::string_view text);
+// Whether write_file has a chance. Leaves a file that is there as it is, and makes none.
+bool can_write(const std::filesystem::path& file);
 
 // Text of unknown origin, with control characters replaced: they could move the cursor, or worse.
 std::string printable(std::string_view text);

@@ -139,16 +139,6 @@ std::vector<std::string> to_cells(const Product& product, const Row& row) {
           note_on(row)};
 }
 
-// What all searches of this command cost together.
-void add(Cost& sum, const Cost& cost) {
-  sum.probe_s += cost.probe_s;
-  sum.compile_s += cost.compile_s;
-  sum.measure_s += cost.measure_s;
-  sum.verify_s += cost.verify_s;
-  sum.store_s += cost.store_s;
-  sum.launches += cost.launches;
-}
-
 Json to_json(const Tally& tally, std::size_t tuned, double seconds, const Cost& cost) {
   return {{"summary",
            {{"tuned", tuned},
@@ -158,24 +148,14 @@ Json to_json(const Tally& tally, std::size_t tuned, double seconds, const Cost& 
             {"bad_lines", tally.bad_lines},
             {"not_reached", tally.not_reached},
             {"seconds", seconds},
-            {"cost",
-             {{"probe_s", cost.probe_s},
-              {"compile_s", cost.compile_s},
-              {"measure_s", cost.measure_s},
-              {"verify_s", cost.verify_s},
-              {"store_s", cost.store_s},
-              {"launches", cost.launches}}}}}};
+            {"cost", cost_json(cost)}}}};
 }
 
 void print_summary(const Tally& tally, std::size_t tuned, double seconds, const Cost& cost) {
   print_line(fmt::format("\n{} tuned, {} known already{}, in {}", tuned, tally.done - tuned,
                          exceptions_text(tally), format_seconds(seconds)));
   if (tuned == 0) return;
-  print_line(fmt::format(
-      "cost: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
-      "{} launches",
-      format_seconds(cost.probe_s), format_seconds(cost.compile_s), format_seconds(cost.measure_s),
-      format_seconds(cost.verify_s), format_seconds(cost.store_s), cost.launches));
+  print_line("cost: " + cost_text(cost));
 }
 
 }  // namespace

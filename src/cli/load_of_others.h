@@ -1,6 +1,6 @@
 // What else ran meanwhile: a figure from a machine that was busy with something else says little.
-#ifndef ROOFTUNE_BENCH_LOAD_OF_OTHERS_H_
-#define ROOFTUNE_BENCH_LOAD_OF_OTHERS_H_
+#ifndef ROOFTUNE_CLI_LOAD_OF_OTHERS_H_
+#define ROOFTUNE_CLI_LOAD_OF_OTHERS_H_
 
 #include <fmt/format.h>
 #include <sys/times.h>
@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string>
 
-namespace rooftune {
+namespace rooftune::cli {
 
 // Counts, from its making on, the processor time that neither this process nor the children it has
 // waited for used. Linux only; elsewhere text() is empty.
@@ -48,6 +48,6 @@ class LoadOfOthers {
   const double start_all_s_ = all_s(), start_own_s_ = own_s();
 };
 
-}  // namespace rooftune
+}  // namespace rooftune::cli
 
-#endif  // ROOFTUNE_BENCH_LOAD_OF_OTHERS_H_
+#endif  // ROOFTUNE_CLI_LOAD_OF_OTHERS_H_

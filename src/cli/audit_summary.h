@@ -1,0 +1,110 @@
+// What an audit found, as plain data, and what it comes to.
+//
+// The regret of a choice is its time by that of the best, less 1, both from a duel; never below 0,
+// since to have chosen better than the best is luck, not merit. 0.02 is 2 %.
+#ifndef ROOFTUNE_CLI_AUDIT_SUMMARY_H_
+#define ROOFTUNE_CLI_AUDIT_SUMMARY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rooftune/decision.h"
+
+namespace rooftune::cli {
+
+// Where a launch finds its operands: where the one before has left them, or in memory.
+enum class Regime : std::uint8_t { warm, cold };
+inline constexpr std::array<Regime, 2> kRegimes = {Regime::warm, Regime::cold};
+std::string_view to_string(Regime regime);
+
+// Samples of several candidates, one each in every pass.
+struct Duel {
+  struct Side {
+    std::string name;
+    std::vector<double> samples_s;
+  };
+  std::vector<Side> sides;
+
+  const Side* find(std::string_view name) const;
+  // The time of one by that of the other, from samples of the same pass; 1 for the same name.
+  // Both must be there.
+  double ratio(std::string_view one, std::string_view other) const;
+  double seconds(std::string_view name) const;
+};
+
+// All candidates for one problem in one regime, and the duel of those that matter.
+struct Contest {
+  std::size_t candidates = 0;  // that were timed
+  std::string best;
+  Duel duel;
+
+  double regret(std::string_view chosen) const;
+};
+
+// One search in an environment where nothing is known but the probes.
+struct AuditedTune {
+  std::string chosen;
+  bool partial = false;  // the budget ended it
+  Cost cost;
+};
+
+// Another problem with the key of the one that was tuned, and what runs there.
+struct AuditedMember {
+  std::string name, product;  // "low", "513x513x513"
+  std::string chosen, best;
+  double regret = 0;
+};
+
+struct ProductAudit {
+  Regime decided = Regime::warm;    // what the decision was for
+  std::array<Contest, 2> contests;  // by regime
+  std::string untuned;              // what runs without measuring
+  std::vector<AuditedTune> tunes;   // at least one
+  std::vector<AuditedMember> members;
+
+  const Contest& contest(Regime regime) const { return contests[static_cast<std::size_t>(regime)]; }
+  const Contest& contest() const { return contest(decided); }
+
+  std::string_view usual() const;  // what most tunes chose, the first of equally many
+  double worst_regret() const;
+  // Tunes that chose otherwise than most did; those whose time differs from the usual one's by
+  // more than the margin.
+  std::size_t flips() const;
+  std::size_t flips_beyond(double margin) const;
+  // Tunes whose choice takes longer than the untuned one by more than the margin.
+  std::size_t worse_than_untuned(double margin) const;
+  // What a tune cost in multiples of the time of what it chose: measuring, verifying and storing.
+  // Probes are shared by all keys, and compiled kernels are kept.
+  double multiple(const AuditedTune& tune) const;
+};
+
+struct Distribution {
+  std::vector<double> values;
+  // Nothing without a value.
+  std::optional<double> mean() const;
+  std::optional<double> percentile(double p) const;
+};
+
+struct AuditSummary {
+  double margin = 0;
+  std::size_t products = 0, tunes = 0, partial = 0;
+  Distribution regret;                  // of every tune, in the regime that it decided for
+  std::array<Distribution, 2> regrets;  // of every tune, by regime
+  Distribution untuned;                 // of every product
+  Distribution transfer;                // of every member
+  std::size_t flips = 0, flips_beyond = 0, worse_than_untuned = 0;
+  Distribution multiples, launches, seconds;  // of every tune; seconds without probes
+  Cost cost;                                  // of all tunes
+};
+
+AuditSummary summarise(std::span<const ProductAudit> products, double margin);
+
+}  // namespace rooftune::cli
+
+#endif  // ROOFTUNE_CLI_AUDIT_SUMMARY_H_

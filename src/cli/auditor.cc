@@ -1,0 +1,309 @@
+#include "cli/auditor.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "fmt/format.h"
+#include "ops/matmul/matmul_set.h"
+#include "ops/matmul/problem.h"
+#include "ops/matmul/trial_memory.h"
+#include "ops/matmul/verify.h"
+#include "tune/context_internals.h"
+#include "tune/preparation.h"
+
+namespace rooftune::cli {
+namespace {
+
+// Enough for cold launches of all but tiny products, and for these nobody has cold operands twice.
+constexpr int kMostSetsOfAudit = 4096;
+
+// Where operands are found when nobody says it: those of a product that takes much of the last
+// cache have been replaced by others when it comes again.
+Regime usual_regime(const Client& client, const Product& product) {
+  const double cache = static_cast<double>(client.capabilities().last_level_cache_bytes);
+  return cache > 0 && operand_bytes(product) > cache / 4 ? Regime::cold : Regime::warm;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+struct Auditor::Field {
+  Product product;
+  Operands operands;
+  std::vector<GemmArgs> sets;
+  MatmulKey key;
+  Regime decided = Regime::warm;
+  // Candidates that a contest of this field has shown to be out of the question.
+  std::vector<std::string> hopeless;
+  // Those that a search or a check here has found right, or that it could not use.
+  std::vector<std::string> right, unusable;
+  std::size_t next = 0;  // set of a cold launch
+
+  const ProductViews& views() const { return operands.views(); }
+  const GemmArgs& next_set() {
+    next = next + 1 == sets.size() ? 0 : next + 1;
+    return sets[next];
+  }
+};
+
+Auditor::Auditor(Session& session, Stream stream, const AuditPlan& plan)
+    : session_(session),
+      client_(session.client()),
+      stream_(stream),
+      plan_(plan),
+      tuner_(static_cast<MatmulTuner&>(session.tuner("matmul", {}))) {}
+
+Auditor::~Auditor() { client_.destroy_stream(stream_); }
+
+Result<std::unique_ptr<Auditor>> Auditor::make(Session& session, const AuditPlan& plan) {
+  const auto stream = session.client().create_stream();
+  if (!stream) return std::unexpected(stream.error());
+  return std::unique_ptr<Auditor>(new Auditor(session, *stream, plan));
+}
+
+MatmulOptions Auditor::options_for(const Product& product) const {
+  MatmulOptions options;
+  options.precision = product.precision;
+  options.stream = stream_;
+  return options;
+}
+
+Result<std::unique_ptr<Auditor::Field>> Auditor::make_field(const Product& product,
+                                                            const Product& memory,
+                                                            std::uint64_t seed) {
+  auto field = std::make_unique<Field>();
+  field->product = product;
+  field->decided = usual_regime(client_, product);
+  const int count = sets_beyond_cache(client_, product, kMostSetsOfAudit);
+  auto operands = make_operands(client_, memory, seed, count);
+  if (!operands) return std::unexpected(operands.error());
+  field->operands = *std::move(operands);
+  narrow(field->operands, product);
+  for (const ProductViews& set : field->operands.sets) {
+    MatmulProblem problem;
+    if (Status made = make_matmul_problem(set.lhs, set.rhs, set.out, options_for(product), problem);
+        !made) {
+      return std::unexpected(made.error());
+    }
+    field->key = make_matmul_key(problem, session_.settings().autotune.level,
+                                 client_.capabilities().threads);
+    field->sets.push_back(problem.gemm);
+  }
+  return field;
+}
+
+Status Auditor::forget() {
+  tuner_.reset();
+  return session_.internals().environment()->clear("autotune");
+}
+
+Result<AuditedTune> Auditor::tune(Field& field) {
+  if (Status forgotten = forget(); !forgotten) return std::unexpected(forgotten.error());
+  CallReport report;
+  MatmulOptions options = options_for(field.product);
+  options.report = &report;
+  const ProductViews& views = field.views();
+  Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
+  if (done) done = client_.synchronize(stream_);
+  if (!done) return std::unexpected(done.error());
+  AuditedTune tune;
+  tune.chosen = report.candidate;
+  const auto decision = tuner_.decision(field.key, field.sets.front());
+  if (!decision) return fail(ErrorKind::not_timed, "nothing could be timed, so nothing is decided");
+  tune.partial = decision->partial;
+  tune.cost = decision->cost;
+  for (const CandidateEvidence& candidate : decision->candidates) {
+    if (candidate.verified) field.right.push_back(candidate.name);
+    const bool failed = candidate.verdict == Verdict::wrong ||
+                        candidate.verdict == Verdict::build_failed ||
+                        candidate.verdict == Verdict::launch_failed;
+    if (failed) field.unusable.push_back(candidate.name);
+  }
+  return tune;
+}
+
+Result<std::string> Auditor::untuned(const Field& field) {
+  CallReport report;
+  MatmulOptions options = options_for(field.product);
+  options.strategy = Strategy::untuned;
+  options.report = &report;
+  const ProductViews& views = field.views();
+  Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
+  if (done) done = client_.synchronize(stream_);
+  if (!done) return std::unexpected(done.error());
+  return std::string(report.candidate);
+}
+
+std::vector<Racer> Auditor::racers(Field& field, Regime regime,
+                                   const std::vector<std::string>& named) {
+  const auto& set = tuner_.set();
+  const GemmArgs& problem = field.sets.front();
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (set.illegal_because(i, problem) != nullptr) continue;
+    if (contains(field.unusable, set.name(i))) continue;
+    if (contains(field.hopeless, set.name(i)) && !contains(named, set.name(i))) continue;
+    members.push_back(i);
+  }
+  const std::size_t threads =
+      client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
+  detail::Preparation preparation(
+      members, [&](std::size_t i) { return set.prepare(i, problem); }, threads);
+  std::vector<Racer> racers;
+  for (const std::size_t i : members) {
+    Racer racer;
+    racer.name = set.name(i);
+    racer.kept = contains(named, racer.name);
+    racer.status = preparation.wait(i).status;
+    racer.time = [this, &field, regime, i, &set](int runs) -> Result<double> {
+      const auto run = [&] {
+        const GemmArgs& gemm = regime == Regime::cold ? field.next_set() : field.sets.front();
+        return set.run(i, gemm, stream_);
+      };
+      const auto lock = client_.exclusive();
+      const auto seconds = client_.profile(stream_, run, runs);
+      if (!seconds) return seconds;
+      return *seconds / runs;
+    };
+    racers.push_back(std::move(racer));
+  }
+  return racers;
+}
+
+Result<bool> Auditor::is_right(Field& field, std::size_t candidate) {
+  const GemmArgs& problem = field.sets.front();
+  const auto reference = ProductCheck::make(problem, matrix_passes(client_, stream_),
+                                            high_policy_error(client_.capabilities()));
+  if (!reference) return std::unexpected(reference.error());
+  // Others have left their results there.
+  Status done = fill_nan(client_, stream_, field.views().out);
+  if (!done) return std::unexpected(done.error());
+  done = tuner_.set().run(candidate, problem, stream_);
+  if (done) done = client_.synchronize(stream_);
+  if (!done) return false;
+  const auto check = reference->check(problem);
+  if (!check) return std::unexpected(check.error());
+  return check->right();
+}
+
+Result<Contest> Auditor::contest(Field& field, Regime regime,
+                                 const std::vector<std::string>& named) {
+  const RacePlan plan = race_plan(client_, plan_.seconds);
+  std::vector<Racer> all = racers(field, regime, named);
+  race(all, plan);
+  Racer* best = fastest(all);
+  // A wrong candidate may be fast for the wrong reason.
+  while (best != nullptr && !contains(field.right, best->name)) {
+    const auto right = is_right(field, *tuner_.set().find(best->name));
+    if (!right) return std::unexpected(right.error());
+    if (*right) {
+      field.right.push_back(best->name);
+    } else {
+      field.unusable.push_back(best->name);
+      best->status = fail(ErrorKind::internal, "its result is wrong");
+      best = fastest(all);
+    }
+  }
+  if (best == nullptr) return fail(ErrorKind::not_timed, "no candidate could be timed");
+  Contest contest;
+  contest.best = best->name;
+  std::vector<Racer*> meeting = {best};
+  for (Racer& racer : all) {
+    if (racer.status) ++contest.candidates;
+    if (&racer != best && racer.kept) {
+      if (!racer.status) return std::unexpected(racer.status.error());
+      meeting.push_back(&racer);
+    }
+    // No other regime makes that good.
+    if (racer.estimate_s() > kHopeless * kHopeless * best->estimate_s()) {
+      field.hopeless.push_back(racer.name);
+    }
+  }
+  auto met = duel(meeting, plan);
+  if (!met) return std::unexpected(met.error());
+  contest.duel = *std::move(met);
+  for (const std::string& name : named) {
+    if (contest.duel.find(name) == nullptr) {
+      return fail(ErrorKind::internal, fmt::format("{} was chosen and cannot be timed", name));
+    }
+  }
+  return contest;
+}
+
+Result<std::vector<AuditedMember>> Auditor::members(const Product& product, const MatmulKey& key,
+                                                    std::uint64_t seed) {
+  std::vector<AuditedMember> all;
+  for (const BucketMember& member : bucket_members(product, session_.settings().autotune.level)) {
+    auto field = make_field(member.product, member.memory, seed);
+    if (!field) return std::unexpected(field.error());
+    // Fields of the key that sizes and pitches alone do not decide.
+    if (!((*field)->key == key)) continue;
+    CallReport report;
+    MatmulOptions options = options_for(member.product);
+    options.report = &report;
+    const ProductViews& views = (*field)->views();
+    Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
+    if (done) done = client_.synchronize(stream_);
+    if (!done) return std::unexpected(done.error());
+    const std::string chosen(report.candidate);
+    auto met = contest(**field, (*field)->decided, {chosen});
+    if (!met) return std::unexpected(met.error());
+    all.push_back({member.name, member.product.text, chosen, met->best, met->regret(chosen)});
+  }
+  return all;
+}
+
+Result<ProductAudit> Auditor::run(const Product& product, std::uint64_t seed) {
+  const auto views = views_of(product);
+  if (!views) return std::unexpected(views.error());
+  if (auto known =
+          session_.matmul_decision(views->lhs, views->rhs, views->out, options_for(product));
+      !known) {
+    return std::unexpected(known.error());
+  }
+  if (product.batch == 0 || product.m == 0 || product.n == 0 || product.k == 0) {
+    return fail(ErrorKind::unsupported, "nothing to compute");
+  }
+  auto made = make_field(product, product, seed);
+  if (!made) return std::unexpected(made.error());
+  Field& field = **made;
+  ProductAudit audit;
+  audit.decided = field.decided;
+  for (int i = 0; i < plan_.tunes; ++i) {
+    auto once = tune(field);
+    if (!once) return std::unexpected(once.error());
+    audit.tunes.push_back(*std::move(once));
+  }
+  auto without = untuned(field);
+  if (!without) return std::unexpected(without.error());
+  audit.untuned = *std::move(without);
+  std::vector<std::string> named = {audit.untuned};
+  for (const AuditedTune& each : audit.tunes) {
+    if (!contains(named, each.chosen)) named.push_back(each.chosen);
+  }
+  for (const Regime regime : kRegimes) {
+    // One set is more than the cache holds: it is cold in any case.
+    if (regime == Regime::cold && field.sets.size() == 1) {
+      audit.contests[1] = audit.contests[0];
+      continue;
+    }
+    auto met = contest(field, regime, named);
+    if (!met) return std::unexpected(met.error());
+    audit.contests[static_cast<std::size_t>(regime)] = *std::move(met);
+  }
+  if (plan_.transfer) {
+    const MatmulKey key = field.key;
+    made->reset();  // its memory
+    auto others = members(product, key, seed);
+    if (!others) return std::unexpected(others.error());
+    audit.members = *std::move(others);
+  }
+  return audit;
+}
+
+}  // namespace rooftune::cli
