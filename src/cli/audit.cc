@@ -29,7 +29,13 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-Json to_json(const ProductAudit& audit, const Contest& contest) {
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json to_json(const ProductAudit& audit, Regime regime) {
+  const Contest& contest = audit.contest(regime);
   Json times = Json::object(), regrets = Json::object();
   for (const Duel::Side& side : contest.duel.sides) {
     times[side.name] = contest.duel.seconds(side.name);
@@ -38,7 +44,7 @@ Json to_json(const ProductAudit& audit, const Contest& contest) {
   return {{"candidates", contest.candidates},
           {"best", contest.best},
           {"best_s", contest.duel.seconds(contest.best)},
-          {"untuned_regret", contest.regret(audit.untuned)},
+          {"untuned_regret", or_null(audit.untuned_regret(regime))},
           {"times_s", std::move(times)},
           {"regrets", std::move(regrets)}};
 }
@@ -56,10 +62,10 @@ Json to_json(const ListedProduct& listed, const ProductAudit& audit, double marg
   Json json = head_of(listed);
   json["operands"] = to_string(audit.decided);
   for (const Regime regime : kRegimes) {
-    json[std::string(to_string(regime))] = to_json(audit, audit.contest(regime));
+    json[std::string(to_string(regime))] = to_json(audit, regime);
   }
-  json["untuned"] = audit.untuned;
-  json["untuned_regret"] = audit.contest().regret(audit.untuned);
+  json["untuned"] = or_null(audit.untuned);
+  json["untuned_regret"] = or_null(audit.untuned_regret(audit.decided));
   json["flips"] = audit.flips();
   json["flips_beyond_margin"] = audit.flips_beyond(margin);
   json["worse_than_untuned"] = audit.worse_than_untuned(margin);
@@ -70,6 +76,7 @@ Json to_json(const ListedProduct& listed, const ProductAudit& audit, double marg
                              {"regret_warm", audit.contest(Regime::warm).regret(tune.chosen)},
                              {"regret_cold", audit.contest(Regime::cold).regret(tune.chosen)},
                              {"partial", tune.partial},
+                             {"seconds", tune.seconds()},
                              {"multiple", audit.multiple(tune)},
                              {"cost", cost_json(tune.cost)}});
   }
@@ -117,12 +124,13 @@ std::vector<std::string> to_cells(const Product& product, const ProductAudit& au
     launches.values.push_back(double(tune.cost.launches));
   }
   const Contest& contest = audit.contest();
+  const std::optional<double> without = audit.untuned_regret(audit.decided);
   std::vector<std::string> cells = {product.text,
                                     type_text(product),
                                     std::string(to_string(audit.decided)),
                                     format_seconds(contest.duel.seconds(contest.best)),
                                     percent(audit.worst_regret()),
-                                    percent(contest.regret(audit.untuned)),
+                                    without ? percent(*without) : "-",
                                     fmt::format("{}/{}", audit.flips_beyond(margin), audit.flips()),
                                     fmt::format("{:.0f} x", *multiples.percentile(0.5)),
                                     fmt::format("{:.0f}", *launches.percentile(0.5)),
@@ -140,14 +148,17 @@ std::vector<std::string> to_cells(const Product& product, const ProductAudit& au
 // --- The summary ---------------------------------------------------------------------------------
 
 Json to_json(const Distribution& distribution) {
-  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
-  return {{"mean", number(distribution.mean())},
-          {"median", number(distribution.percentile(0.5))},
-          {"p95", number(distribution.percentile(0.95))},
-          {"worst", number(distribution.percentile(1))}};
+  return {{"mean", or_null(distribution.mean())},
+          {"median", or_null(distribution.percentile(0.5))},
+          {"p95", or_null(distribution.percentile(0.95))},
+          {"worst", or_null(distribution.percentile(1))}};
 }
 
 Json to_json(const AuditSummary& summary, const Tally& tally, double seconds) {
+  Json multiples = Json::object();
+  for (std::size_t i = 0; i < summary.multiples_by_cause.size(); ++i) {
+    multiples[std::string(shares(summary.cost)[i].cause)] = to_json(summary.multiples_by_cause[i]);
+  }
   const auto rate = [&](std::size_t count) {
     return summary.tunes == 0 ? Json() : Json(double(count) / double(summary.tunes));
   };
@@ -168,9 +179,11 @@ Json to_json(const AuditSummary& summary, const Tally& tally, double seconds) {
             {"flips", rate(summary.flips)},
             {"flips_beyond_margin", rate(summary.flips_beyond)},
             {"transfer_regret", to_json(summary.transfer)},
-            {"multiple", to_json(summary.multiples)},
             {"tune_s", to_json(summary.seconds)},
             {"launches", to_json(summary.launches)},
+            {"multiple", to_json(summary.multiples)},
+            {"whole_multiple", to_json(summary.whole_multiples)},
+            {"multiples", std::move(multiples)},
             {"cost", cost_json(summary.cost)},
             {"seconds", seconds}}}};
 }
@@ -192,7 +205,9 @@ void print_summary(const AuditSummary& summary, const Tally& tally, double secon
     print_line(fmt::format("  {} operands: {}", to_string(regime),
                            spread_text(summary.regrets[static_cast<std::size_t>(regime)])));
   }
-  print_line("untuned:        " + spread_text(summary.untuned));
+  if (!summary.untuned.values.empty()) {
+    print_line("untuned:        " + spread_text(summary.untuned));
+  }
   print_line(fmt::format("                {} of the tunes are slower than untuned by more than {}",
                          share(summary.worse_than_untuned), percent(summary.margin)));
   print_line(fmt::format(
@@ -203,13 +218,15 @@ void print_summary(const AuditSummary& summary, const Tally& tally, double secon
     print_line(fmt::format("transfer:       {} ({} members of the buckets)",
                            spread_text(summary.transfer), summary.transfer.values.size()));
   }
-  print_line(fmt::format(
-      "cost of a tune: median {}, worst {}; in launches {:.0f} and {:.0f}; in times of the chosen "
-      "one\n                {:.0f} and {:.0f} (measuring, verifying, storing)",
-      format_seconds(*summary.seconds.percentile(0.5)),
-      format_seconds(*summary.seconds.percentile(1)), *summary.launches.percentile(0.5),
-      *summary.launches.percentile(1), *summary.multiples.percentile(0.5),
-      *summary.multiples.percentile(1)));
+  const auto two = [](const Distribution& of, auto text) {
+    return fmt::format("median {}, worst {}", text(*of.percentile(0.5)), text(*of.percentile(1)));
+  };
+  const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+  print_line("cost of a tune: " + two(summary.seconds, format_seconds) + " without probes");
+  print_line("  launches:     " + two(summary.launches, whole));
+  print_line("  in times of the chosen one: measuring and verifying " +
+             two(summary.multiples, whole) + "; all but probes " +
+             two(summary.whole_multiples, whole));
   print_line("cost of all:    " + cost_text(summary.cost));
   if (summary.partial > 0) {
     print_line(fmt::format("partial:        the budget ended {} of the searches", summary.partial));

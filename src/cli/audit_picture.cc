@@ -18,9 +18,12 @@ constexpr double kLeast = 0.1;  // percent
 //   M. Okabe, K. Ito, Color Universal Design, 2008.
 struct Style {
   std::string_view colour, dashes;
+  std::string stroke() const {
+    return fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"", colour, dashes);
+  }
 };
 constexpr std::array<Style, 4> kStyles = {
-    {{"#0072b2", ""}, {"#d55e00", "8 4"}, {"#555555", "2 4"}, {"#009e73", "12 4 2 4"}}};
+    {{"#0072b2", "none"}, {"#d55e00", "8 4"}, {"#555555", "2 4"}, {"#009e73", "12 4 2 4"}}};
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -113,9 +116,28 @@ std::string path(const Axes& axes, std::vector<double> regrets, const Style& sty
                          Axes::y(double(i + 1) / double(regrets.size())));
   }
   steps += fmt::format(" H{:.1f}", kWidth - kRight);
-  return fmt::format(
-      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
-      steps, style.colour, style.dashes.empty() ? "none" : style.dashes);
+  return fmt::format("<path d=\"{}\" fill=\"none\" {}/>\n", steps, style.stroke());
+}
+
+struct Entry {
+  std::string words;
+  const Style* style;
+};
+
+// In the lower right corner, where no curve of good choices goes.
+std::string to_svg(const std::vector<Entry>& legend) {
+  constexpr double kStep = 18, kAcross = 230;
+  const double x = kWidth - kRight - kAcross;
+  double y = Axes::y(0) - 8 - kStep * double(legend.size());
+  std::string svg = fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#ffffff\"/>\n",
+      x - 8, y, kAcross, kStep * double(legend.size()) + 4);
+  for (const Entry& entry : legend) {
+    y += kStep;
+    svg += line(x, y - 4, x + 36, y - 4, entry.style->stroke());
+    svg += text(x + 44, y, "start", entry.words);
+  }
+  return svg;
 }
 
 }  // namespace
@@ -134,19 +156,15 @@ std::string regret_picture(const std::string& title, std::span<const Curve> curv
       kWidth, kHeight);
   svg += text(kLeft, 24, "start", title);
   svg += grid(axes, at, margin);
-  double y = Axes::y(0) - 12;
+  std::vector<Entry> legend;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const Curve& curve = curves[i];
     if (curve.regrets.empty()) continue;
     const Style& style = kStyles[i % kStyles.size()];
     svg += path(axes, curve.regrets, style);
-    const double x = kWidth - kRight - 220;
-    svg += line(x, y - 4, x + 36, y - 4,
-                fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
-                            style.colour, style.dashes.empty() ? "none" : style.dashes));
-    svg += text(x + 44, y, "start", fmt::format("{} ({})", curve.label, curve.regrets.size()));
-    y -= 18;
+    legend.push_back({fmt::format("{} ({})", curve.label, curve.regrets.size()), &style});
   }
+  svg += to_svg(legend);
   return svg + "</svg>\n";
 }
 

@@ -8,13 +8,6 @@
 #include "tune/estimator.h"
 
 namespace rooftune::cli {
-namespace {
-
-double seconds_of(const Cost& cost) {
-  return cost.compile_s + cost.measure_s + cost.verify_s + cost.store_s;
-}
-
-}  // namespace
 
 std::string_view to_string(Regime regime) {
   switch (regime) {
@@ -62,6 +55,10 @@ double ProductAudit::worst_regret() const {
   return worst;
 }
 
+std::optional<double> ProductAudit::untuned_regret(Regime regime) const {
+  return untuned ? std::optional(contest(regime).regret(*untuned)) : std::nullopt;
+}
+
 std::size_t ProductAudit::flips() const {
   return static_cast<std::size_t>(std::count_if(
       tunes.begin(), tunes.end(), [&](const AuditedTune& tune) { return tune.chosen != usual(); }));
@@ -76,15 +73,19 @@ std::size_t ProductAudit::flips_beyond(double margin) const {
 }
 
 std::size_t ProductAudit::worse_than_untuned(double margin) const {
+  if (!untuned) return 0;
   return static_cast<std::size_t>(
       std::count_if(tunes.begin(), tunes.end(), [&](const AuditedTune& tune) {
-        return contest().duel.ratio(tune.chosen, untuned) > 1 + margin;
+        return contest().duel.ratio(tune.chosen, *untuned) > 1 + margin;
       }));
 }
 
-double ProductAudit::multiple(const AuditedTune& tune) const {
-  return (tune.cost.measure_s + tune.cost.verify_s + tune.cost.store_s) /
-         contest().duel.seconds(tune.chosen);
+std::array<Share, 5> shares(const Cost& cost) {
+  return {{{"probe", cost.probe_s},
+           {"compile", cost.compile_s},
+           {"measure", cost.measure_s},
+           {"verify", cost.verify_s},
+           {"store", cost.store_s}}};
 }
 
 std::optional<double> Distribution::mean() const {
@@ -113,10 +114,17 @@ AuditSummary summarise(std::span<const ProductAudit> products, double margin) {
       }
       summary.multiples.values.push_back(product.multiple(tune));
       summary.launches.values.push_back(double(tune.cost.launches));
-      summary.seconds.values.push_back(seconds_of(tune.cost));
+      summary.whole_multiples.values.push_back(product.multiple(tune, tune.seconds()));
+      const auto causes = shares(tune.cost);
+      for (std::size_t i = 0; i < causes.size(); ++i) {
+        summary.multiples_by_cause[i].values.push_back(product.multiple(tune, causes[i].seconds));
+      }
+      summary.seconds.values.push_back(tune.seconds());
       add(summary.cost, tune.cost);
     }
-    summary.untuned.values.push_back(product.contest().regret(product.untuned));
+    if (const auto regret = product.untuned_regret(product.decided)) {
+      summary.untuned.values.push_back(*regret);
+    }
     for (const AuditedMember& member : product.members) {
       summary.transfer.values.push_back(member.regret);
     }

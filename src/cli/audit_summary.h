@@ -51,8 +51,18 @@ struct Contest {
 struct AuditedTune {
   std::string chosen;
   bool partial = false;  // the budget ended it
+  double call_s = 0;     // of the whole first call, which ends with a launch of what was chosen
   Cost cost;
+
+  double seconds() const { return call_s - cost.probe_s; }  // probes are shared by all keys
 };
+
+// What a search spends time on, and how much it did.
+struct Share {
+  std::string_view cause;
+  double seconds;
+};
+std::array<Share, 5> shares(const Cost& cost);
 
 // Another problem with the key of the one that was tuned, and what runs there.
 struct AuditedMember {
@@ -62,10 +72,10 @@ struct AuditedMember {
 };
 
 struct ProductAudit {
-  Regime decided = Regime::warm;    // what the decision was for
-  std::array<Contest, 2> contests;  // by regime
-  std::string untuned;              // what runs without measuring
-  std::vector<AuditedTune> tunes;   // at least one
+  Regime decided = Regime::warm;       // what the decision was for
+  std::array<Contest, 2> contests;     // by regime
+  std::optional<std::string> untuned;  // what runs without measuring; nothing if that is wrong
+  std::vector<AuditedTune> tunes;      // at least one
   std::vector<AuditedMember> members;
 
   const Contest& contest(Regime regime) const { return contests[static_cast<std::size_t>(regime)]; }
@@ -73,15 +83,22 @@ struct ProductAudit {
 
   std::string_view usual() const;  // what most tunes chose, the first of equally many
   double worst_regret() const;
+  std::optional<double> untuned_regret(Regime regime) const;
   // Tunes that chose otherwise than most did; those whose time differs from the usual one's by
   // more than the margin.
   std::size_t flips() const;
   std::size_t flips_beyond(double margin) const;
   // Tunes whose choice takes longer than the untuned one by more than the margin.
   std::size_t worse_than_untuned(double margin) const;
-  // What a tune cost in multiples of the time of what it chose: measuring, verifying and storing.
-  // Probes are shared by all keys, and compiled kernels are kept.
-  double multiple(const AuditedTune& tune) const;
+  // Seconds in multiples of the time of what a tune chose.
+  double multiple(const AuditedTune& tune, double seconds) const {
+    return seconds / contest().duel.seconds(tune.chosen);
+  }
+  // The same for what a search spends on candidates each time: probes are shared by all keys, and
+  // compiled kernels are kept.
+  double multiple(const AuditedTune& tune) const {
+    return multiple(tune, tune.cost.measure_s + tune.cost.verify_s);
+  }
 };
 
 struct Distribution {
@@ -99,8 +116,10 @@ struct AuditSummary {
   Distribution untuned;                 // of every product
   Distribution transfer;                // of every member
   std::size_t flips = 0, flips_beyond = 0, worse_than_untuned = 0;
-  Distribution multiples, launches, seconds;  // of every tune; seconds without probes
-  Cost cost;                                  // of all tunes
+  // Of every tune: what it cost; the two kinds of multiples; those of single causes, as shares().
+  Distribution seconds, launches, multiples, whole_multiples;
+  std::array<Distribution, 5> multiples_by_cause;
+  Cost cost;  // of all tunes
 };
 
 AuditSummary summarise(std::span<const ProductAudit> products, double margin);

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "fmt/format.h"
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
@@ -108,10 +109,12 @@ Result<AuditedTune> Auditor::tune(Field& field) {
   MatmulOptions options = options_for(field.product);
   options.report = &report;
   const ProductViews& views = field.views();
+  const double begin = steady_now_s();
   Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
   if (done) done = client_.synchronize(stream_);
   if (!done) return std::unexpected(done.error());
   AuditedTune tune;
+  tune.call_s = steady_now_s() - begin;
   tune.chosen = report.candidate;
   const auto decision = tuner_.decision(field.key, field.sets.front());
   if (!decision) return fail(ErrorKind::not_timed, "nothing could be timed, so nothing is decided");
@@ -281,8 +284,11 @@ Result<ProductAudit> Auditor::run(const Product& product, std::uint64_t seed) {
   }
   auto without = untuned(field);
   if (!without) return std::unexpected(without.error());
-  audit.untuned = *std::move(without);
-  std::vector<std::string> named = {audit.untuned};
+  std::vector<std::string> named;
+  if (!contains(field.unusable, *without)) {
+    named.push_back(*without);
+    audit.untuned = *std::move(without);
+  }
   for (const AuditedTune& each : audit.tunes) {
     if (!contains(named, each.chosen)) named.push_back(each.chosen);
   }

@@ -110,37 +110,42 @@ TEST_P(ExitStatus, IsAsPromised) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ExitStatus,
-    testing::Values(Asked{{"--help"}, 0, ""}, Asked{{"--version"}, 0, ""},
-                    Asked{{"keys", "--help"}, 0, ""}, Asked{{"devices"}, 0, ""},
-                    Asked{{"store", "ls"}, 0, ""}, Asked{{"store", "check"}, 0, ""},
-                    Asked{{"store", "clear"}, 0, ""}, Asked{{}, 2, "--help"},
-                    Asked{{"shape", "8"}, 2, "did you mean \"shapes\""},
-                    Asked{{"store", "sho"}, 2, "did you mean \"show\""},
-                    Asked{{"store"}, 2, "--help"}, Asked{{"keys"}, 2, "required"},
-                    Asked{{"keys", "12a"}, 2, "position 3"},
-                    Asked{{"keys", "9223372036854775807"}, 2, "too large"},
-                    Asked{{"keys", "8", "--jsno"}, 2, "did you mean \"--json\""},
-                    Asked{{"keys", "8", "--threads", "4O"}, 2, "\"4O\""},
-                    Asked{{"keys", "8", "--threads", "0"}, 2, "from 1 to 1024"},
-                    Asked{{"keys", "8", "--threads", "-1"}, 2, "threads"},
-                    Asked{{"keys", "8", "--isa", "avx22"}, 2, "did you mean \"avx2\""},
-                    Asked{{"keys", "8", "--level", "ful"}, 2, "did you mean \"full\""},
-                    Asked{{"keys", "8", "--type", "f23"}, 2, "did you mean \"f32\""},
-                    Asked{{"keys", "8", "--device", "cpux"}, 2, "did you mean \"cpu\""},
-                    Asked{{"keys", "8", "--device", "cuda:99"}, 1, "not available"},
-                    Asked{{"shapes", "8", "--device", "cuda:99"}, 1, "cuda:99"},
-                    Asked{{"probe", "--device", "cuda:99"}, 1, "not available"},
-                    Asked{{"why", "8", "--device", "cuda:99"}, 1, "not available"},
-                    Asked{{"keys", "8", "--env", ".."}, 2, ".."},
-                    Asked{{"keys", "8", "--settings", "nosuch.toml"}, 2, "nosuch.toml"},
-                    Asked{{"keys", "8", "--type", "i32"}, 1, "i32"},
-                    Asked{{"keys", "8", "--type", "f8e4m3"}, 0, ""},
-                    Asked{{"keys", "8", "--precision", "hi"}, 2, "highest"},
-                    Asked{{"tune", "nosuch.csv"}, 2, "nosuch.csv"},
-                    Asked{{"bench", "nosuch.csv", "--vs", "blsi"}, 2, "did you mean \"blis\""},
-                    Asked{{"why", "64", "--op", "matmull"}, 2, "did you mean \"matmul\""},
-                    Asked{{"why", "64", "--device", "fake"}, 1, "rooftune shapes 64"},
-                    Asked{{"store", "show", "nosuch"}, 1, "store ls"}));
+    testing::Values(
+        Asked{{"--help"}, 0, ""}, Asked{{"--version"}, 0, ""}, Asked{{"keys", "--help"}, 0, ""},
+        Asked{{"devices"}, 0, ""}, Asked{{"store", "ls"}, 0, ""}, Asked{{"store", "check"}, 0, ""},
+        Asked{{"store", "clear"}, 0, ""}, Asked{{}, 2, "--help"},
+        Asked{{"shape", "8"}, 2, "did you mean \"shapes\""},
+        Asked{{"store", "sho"}, 2, "did you mean \"show\""}, Asked{{"store"}, 2, "--help"},
+        Asked{{"keys"}, 2, "required"}, Asked{{"keys", "12a"}, 2, "position 3"},
+        Asked{{"keys", "9223372036854775807"}, 2, "too large"},
+        Asked{{"keys", "8", "--jsno"}, 2, "did you mean \"--json\""},
+        Asked{{"keys", "8", "--threads", "4O"}, 2, "\"4O\""},
+        Asked{{"keys", "8", "--threads", "0"}, 2, "from 1 to 1024"},
+        Asked{{"keys", "8", "--threads", "-1"}, 2, "threads"},
+        Asked{{"keys", "8", "--isa", "avx22"}, 2, "did you mean \"avx2\""},
+        Asked{{"keys", "8", "--level", "ful"}, 2, "did you mean \"full\""},
+        Asked{{"keys", "8", "--type", "f23"}, 2, "did you mean \"f32\""},
+        Asked{{"keys", "8", "--device", "cpux"}, 2, "did you mean \"cpu\""},
+        Asked{{"keys", "8", "--device", "cuda:99"}, 1, "not available"},
+        Asked{{"shapes", "8", "--device", "cuda:99"}, 1, "cuda:99"},
+        Asked{{"probe", "--device", "cuda:99"}, 1, "not available"},
+        Asked{{"why", "8", "--device", "cuda:99"}, 1, "not available"},
+        Asked{{"keys", "8", "--env", ".."}, 2, ".."},
+        Asked{{"keys", "8", "--settings", "nosuch.toml"}, 2, "nosuch.toml"},
+        Asked{{"keys", "8", "--type", "i32"}, 1, "i32"},
+        Asked{{"keys", "8", "--type", "f8e4m3"}, 0, ""},
+        Asked{{"keys", "8", "--precision", "hi"}, 2, "highest"},
+        Asked{{"tune", "nosuch.csv"}, 2, "nosuch.csv"},
+        Asked{{"audit", "nosuch.csv"}, 2, "nosuch.csv"}, Asked{{"audit"}, 2, "required"},
+        Asked{{"audit", "a.csv", "--tunes", "0"}, 2, "from 1 to 1000"},
+        Asked{{"audit", "a.csv", "--tunes", "2x"}, 2, "\"2x\""},
+        Asked{{"audit", "a.csv", "--seconds", "-1"}, 2, "seconds"},
+        Asked{{"audit", "a.csv", "--margin", "2"}, 2, "from 0 to 1"},
+        Asked{{"audit", "a.csv", "--svg"}, 2, "svg"},
+        Asked{{"bench", "nosuch.csv", "--vs", "blsi"}, 2, "did you mean \"blis\""},
+        Asked{{"why", "64", "--op", "matmull"}, 2, "did you mean \"matmul\""},
+        Asked{{"why", "64", "--device", "fake"}, 1, "rooftune shapes 64"},
+        Asked{{"store", "show", "nosuch"}, 1, "store ls"}));
 
 TEST_F(CommandLine, AFullDiskIsNoSuccess) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
@@ -382,6 +387,70 @@ TEST_F(CommandLine, BenchTakesAnotherPrecisionThanTheListFor32Bits) {
     EXPECT_EQ(line["correct"], true);
     EXPECT_GT(line["median_s"], 0.0);
   }
+}
+
+// --- audit -------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, AuditTellsOfEveryTuneAndSumsUp) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,24,40,f32,f32,NN,highest,a\n" +
+                                 "2,1,8,8,8,f8e4m3,f8e4m3,NN,highest,b\n" +
+                                 "3,1,33,9,17,f64,f64,NT,highest,c\n");
+  for (const char* device : {"cpu", "fake"}) {
+    const Ended ended =
+        program_.run({"audit", "list.csv", "--device", device, "--json", "--tunes", "2",
+                      "--seconds", "0.01", "--margin", "0.5", "--transfer", "--svg", "regret.svg"});
+    EXPECT_EQ(ended.exit, 0) << ended.err;
+    const auto json = json_of(ended);
+    ASSERT_EQ(json.size(), 4u);
+    EXPECT_EQ(json[0]["product"], "16x24x40");
+    EXPECT_EQ(json[0]["operands"], "warm");
+    ASSERT_EQ(json[0]["tunes"].size(), 2u);
+    for (const Json& tune : json[0]["tunes"]) {
+      EXPECT_GT(tune["cost"]["launches"], 0);
+      EXPECT_GE(tune["regret"], 0.0);
+      EXPECT_GT(tune["multiple"], 0.0);
+      EXPECT_TRUE(json[0]["warm"]["times_s"].contains(tune["chosen"].get<std::string>()));
+      EXPECT_TRUE(json[0]["cold"]["times_s"].contains(tune["chosen"].get<std::string>()));
+    }
+    EXPECT_EQ(json[0]["transfer"].size(), 4u);
+    EXPECT_THAT(json[1]["skipped"].get<std::string>(), HasSubstr("f8e4m3"));
+    const Json& summary = json[3]["summary"];
+    EXPECT_EQ(summary["products"], 2);
+    EXPECT_EQ(summary["tunes"], 4);
+    EXPECT_EQ(summary["skipped"], 1);
+    EXPECT_EQ(summary["margin"], 0.5);
+    EXPECT_THAT(names_in(summary["regret"]), ElementsAre("mean", "median", "p95", "worst"));
+    EXPECT_THAT(names_in(summary["multiples"]),
+                ElementsAre("probe", "compile", "measure", "verify", "store"));
+    std::ifstream picture(program_.folder() / "regret.svg");
+    EXPECT_THAT(std::string(std::istreambuf_iterator<char>(picture), {}), HasSubstr("</svg>"));
+  }
+}
+
+TEST_F(CommandLine, AuditPrintsATableAndLeavesTheEnvironmentAlone) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,24,40,f32,f32,NN,highest,a\n");
+  const Ended ended =
+      program_.run({"audit", "list.csv", "--device", "fake", "--tunes", "1", "--seconds", "0"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("16x24x40"));
+  for (const char* part :
+       {"\nregret:", "cold operands:", "\nuntuned:", "\nflips:", "\ncost of a tune:", "probes "}) {
+    EXPECT_THAT(ended.out, HasSubstr(part));
+  }
+  EXPECT_THAT(ended.out, Not(HasSubstr("\ntransfer:")));
+  EXPECT_FALSE(std::filesystem::exists(program_.folder() / ".rooftune"));
+}
+
+TEST_F(CommandLine, AuditRefusesWhatItCannotDoBeforeItBegins) {
+  program_.write("list.csv", std::string(kHeader) + "1,1,16,24,40,f32,f32,NN,highest,a\n");
+  const Ended picture = program_.run({"audit", "list.csv", "--svg", "no/such/folder.svg"});
+  EXPECT_EQ(picture.exit, 2);
+  EXPECT_THAT(picture.err, HasSubstr("no/such/folder.svg"));
+  EXPECT_EQ(picture.out, "");
+  const Ended device = program_.run({"audit", "list.csv", "--device", "cpux"});
+  EXPECT_EQ(device.exit, 2);
+  EXPECT_THAT(device.err, HasSubstr("did you mean \"cpu\""));
+  EXPECT_EQ(program_.run({"audit", "list.csv", "--device", "cuda:99"}).exit, 1);
 }
 
 TEST_F(CommandLine, BenchHasTheFieldsThatProgramsRead) {

@@ -1,0 +1,121 @@
+#include "cli/auditor.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "device/fake/fake_client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tune/context_internals.h"
+
+namespace rooftune::cli {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::unique_ptr<Session> fake_session() {
+  Settings settings;
+  settings.autotune.cache = false;
+  auto session = Session::open({.device = "fake", .settings = settings});
+  EXPECT_TRUE(session) << session.error().text;
+  return *std::move(session);
+}
+
+Result<ProductAudit> audit(Session& session, const std::string& product, AuditPlan plan) {
+  auto auditor = Auditor::make(session, plan);
+  if (!auditor) return std::unexpected(auditor.error());
+  return (*auditor)->run(*parse_product(product), 1);
+}
+
+std::uint64_t launches_of_probes(Session& session) {
+  std::uint64_t launches = 0;
+  for (const FakeCall& call : static_cast<FakeClient&>(session.client()).calls()) {
+    if (call.kind == FakeCallKind::launch && call.kernel.find("probe") != std::string::npos) {
+      ++launches;
+    }
+  }
+  return launches;
+}
+
+TEST(Auditor, TunesFromNothingEachTimeAndLetsTheChosenMeetTheBest) {
+  const auto session = fake_session();
+  const auto found = audit(*session, "64x48x32", {.tunes = 3, .seconds = 0.01});
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_EQ(found->tunes.size(), 3u);
+  const auto names = session->matmul_candidates();
+  EXPECT_THAT(names, Contains(found->untuned.value_or("")));
+  for (const AuditedTune& tune : found->tunes) {
+    EXPECT_GT(tune.cost.launches, 0u);
+    EXPECT_GT(tune.call_s, 0);
+    EXPECT_THAT(names, Contains(tune.chosen));
+    EXPECT_GE(found->contest().regret(tune.chosen), 0);
+  }
+  for (const Regime regime : kRegimes) {
+    const Contest& contest = found->contest(regime);
+    EXPECT_EQ(contest.candidates, names.size());
+    EXPECT_GE(found->untuned_regret(regime).value_or(-1), 0);
+    EXPECT_NE(contest.duel.find(contest.best), nullptr);
+  }
+  EXPECT_TRUE(found->members.empty());
+}
+
+TEST(Auditor, LeavesOutWhatIsIllegal) {
+  const auto session = fake_session();
+  const auto found = audit(*session, "33x65x9", {.tunes = 1, .seconds = 0.01});
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_EQ(found->contest().candidates, 3u);  // the other two need multiples of 16
+}
+
+TEST(Auditor, ProbesOnceForAllTunes) {
+  const auto once = fake_session(), often = fake_session();
+  ASSERT_TRUE(audit(*once, "64", {.tunes = 1, .seconds = 0}));
+  ASSERT_TRUE(audit(*often, "64", {.tunes = 4, .seconds = 0}));
+  EXPECT_GT(launches_of_probes(*once), 0u);
+  EXPECT_EQ(launches_of_probes(*once), launches_of_probes(*often));
+}
+
+// One that the search looks at, and one of a later round, which it does not.
+TEST(Auditor, AWrongCandidateIsNotTheBest) {
+  for (const char* wrong : {"fake_accelerated", "fake_unit_small"}) {
+    const auto session = fake_session();
+    ASSERT_THAT(session->matmul_candidates(), Contains(wrong));
+    // Far too fast to be passed over, since it does nothing.
+    FakeBehaviour behaviour;
+    behaviour.seconds = 1e-8;
+    behaviour.entry = [](const void*) -> Status { return {}; };
+    static_cast<FakeClient&>(session->client()).set_behaviour(wrong, behaviour);
+    const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0.01});
+    ASSERT_TRUE(found) << found.error().text;
+    for (const Regime regime : kRegimes) EXPECT_NE(found->contest(regime).best, wrong);
+    EXPECT_NE(found->tunes[0].chosen, wrong);
+    // What runs without measuring is the first of those.
+    EXPECT_EQ(found->untuned.has_value(), std::string(wrong) != "fake_accelerated");
+  }
+}
+
+TEST(Auditor, AppliesTheDecisionToOtherMembersOfTheBucket) {
+  const auto session = fake_session();
+  const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0, .transfer = true});
+  ASSERT_TRUE(found) << found.error().text;
+  std::set<std::string> members;
+  for (const AuditedMember& member : found->members) {
+    members.insert(member.name);
+    EXPECT_GE(member.regret, 0);
+    EXPECT_THAT(session->matmul_candidates(), Contains(member.chosen));
+  }
+  EXPECT_EQ(members, (std::set<std::string>{"low", "high", "odd", "pitch"}));
+}
+
+TEST(Auditor, RefusesWhatCannotBeComputed) {
+  const auto session = fake_session();
+  const auto nothing = audit(*session, "0x8x8", {});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(nothing.error().text, HasSubstr("nothing to compute"));
+}
+
+}  // namespace
+}  // namespace rooftune::cli
