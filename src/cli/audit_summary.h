@@ -50,8 +50,9 @@ struct Contest {
 // One search in an environment where nothing is known but the probes.
 struct AuditedTune {
   std::string chosen;
-  bool partial = false;  // the budget ended it
-  double call_s = 0;     // of the whole first call, which ends with a launch of what was chosen
+  bool partial = false;            // the budget ended it
+  Regime operands = Regime::warm;  // while measuring
+  double call_s = 0;  // of the whole first call, which ends with a launch of what was chosen
   Cost cost;
 
   double seconds() const { return call_s - cost.probe_s; }  // probes are shared by all keys

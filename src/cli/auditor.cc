@@ -12,19 +12,14 @@
 #include "ops/matmul/trial_memory.h"
 #include "ops/matmul/verify.h"
 #include "tune/context_internals.h"
+#include "tune/operand_places.h"
 #include "tune/preparation.h"
 
 namespace rooftune::cli {
 namespace {
 
-// Enough for cold launches of all but tiny products, and for these nobody has cold operands twice.
-constexpr int kMostSetsOfAudit = 4096;
-
-// Where operands are found when nobody says it: those of a product that takes much of the last
-// cache have been replaced by others when it comes again.
-Regime usual_regime(const Client& client, const Product& product) {
-  const double cache = static_cast<double>(client.capabilities().last_level_cache_bytes);
-  return cache > 0 && operand_bytes(product) > cache / 4 ? Regime::cold : Regime::warm;
+Regime regime_of(rooftune::Operands state) {
+  return state == rooftune::Operands::cold ? Regime::cold : Regime::warm;
 }
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -38,7 +33,7 @@ struct Auditor::Field {
   Operands operands;
   std::vector<GemmArgs> sets;
   MatmulKey key;
-  Regime decided = Regime::warm;
+  Regime used = Regime::warm;  // as the settings have it
   // Candidates that a contest of this field has shown to be out of the question.
   std::vector<std::string> hopeless;
   // Those that a search or a check here has found right, or that it could not use.
@@ -79,9 +74,12 @@ Result<std::unique_ptr<Auditor::Field>> Auditor::make_field(const Product& produ
                                                             std::uint64_t seed) {
   auto field = std::make_unique<Field>();
   field->product = product;
-  field->decided = usual_regime(client_, product);
-  const int count = sets_beyond_cache(client_, product, kMostSetsOfAudit);
-  auto operands = make_operands(client_, memory, seed, count);
+  const double bytes = operand_bytes(product);
+  const std::uint64_t cache = client_.capabilities().last_level_cache_bytes;
+  field->used =
+      regime_of(operand_places(session_.settings().autotune.operands, bytes, cache).state);
+  const std::size_t places = operand_places(rooftune::Operands::cold, bytes, cache).places;
+  auto operands = make_operands(client_, memory, seed, static_cast<int>(places));
   if (!operands) return std::unexpected(operands.error());
   field->operands = *std::move(operands);
   narrow(field->operands, product);
@@ -119,6 +117,7 @@ Result<AuditedTune> Auditor::tune(Field& field) {
   const auto decision = tuner_.decision(field.key, field.sets.front());
   if (!decision) return fail(ErrorKind::not_timed, "nothing could be timed, so nothing is decided");
   tune.partial = decision->partial;
+  tune.operands = regime_of(decision->operands);
   tune.cost = decision->cost;
   for (const CandidateEvidence& candidate : decision->candidates) {
     if (candidate.verified) field.right.push_back(candidate.name);
@@ -254,7 +253,7 @@ Result<std::vector<AuditedMember>> Auditor::members(const Product& product, cons
     if (done) done = client_.synchronize(stream_);
     if (!done) return std::unexpected(done.error());
     const std::string chosen(report.candidate);
-    auto met = contest(**field, (*field)->decided, {chosen});
+    auto met = contest(**field, (*field)->used, {chosen});
     if (!met) return std::unexpected(met.error());
     all.push_back({member.name, member.product.text, chosen, met->best, met->regret(chosen)});
   }
@@ -276,12 +275,12 @@ Result<ProductAudit> Auditor::run(const Product& product, std::uint64_t seed) {
   if (!made) return std::unexpected(made.error());
   Field& field = **made;
   ProductAudit audit;
-  audit.decided = field.decided;
   for (int i = 0; i < plan_.tunes; ++i) {
     auto once = tune(field);
     if (!once) return std::unexpected(once.error());
     audit.tunes.push_back(*std::move(once));
   }
+  audit.decided = audit.tunes.front().operands;
   auto without = untuned(field);
   if (!without) return std::unexpected(without.error());
   std::vector<std::string> named;

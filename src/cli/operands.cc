@@ -190,12 +190,12 @@ double operand_bytes(const Product& product) {
           out * size(product.m, product.n));
 }
 
-int sets_beyond_cache(const Client& client, const Product& product, int most) {
+int sets_beyond_cache(const Client& client, const Product& product) {
   const double bytes = operand_bytes(product);
   if (!(bytes > 0)) return 1;
   const double cache = static_cast<double>(client.capabilities().last_level_cache_bytes);
   const double sets = std::min(std::floor(2 * cache / bytes) + 1, free_bytes(client) / 4 / bytes);
-  return static_cast<int>(std::clamp(sets, 1.0, static_cast<double>(most)));
+  return static_cast<int>(std::clamp(sets, 1.0, double{kMostSets}));
 }
 
 Result<Operands> make_operands(Client& client, const Product& product, std::uint64_t seed,

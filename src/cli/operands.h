@@ -29,10 +29,10 @@ Result<Operands> make_operands(Client& client, const Product& product, std::uint
                                int sets = 1);
 
 // How many sets of operands lie in memory rather than in the last-level cache when they are used in
-// turn: together they are more than twice as large. Bounded by `most` and by a quarter of the
+// turn: together they are more than twice as large. Bounded by kMostSets and by a quarter of the
 // memory, so small products may stay in the cache.
 inline constexpr int kMostSets = 256;
-int sets_beyond_cache(const Client& client, const Product& product, int most = kMostSets);
+int sets_beyond_cache(const Client& client, const Product& product);
 
 // Every byte of a dense output all ones, a NaN in every floating-point type: what a kernel leaves
 // out is then seen.
