@@ -16,8 +16,9 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-std::unique_ptr<Session> fake_session() {
+std::unique_ptr<Session> fake_session(rooftune::Operands operands = rooftune::Operands::automatic) {
   Settings settings;
+  settings.autotune.operands = operands;
   settings.autotune.cache = false;
   auto session = Session::open({.device = "fake", .settings = settings});
   EXPECT_TRUE(session) << session.error().text;
@@ -60,6 +61,15 @@ TEST(Auditor, TunesFromNothingEachTimeAndLetsTheChosenMeetTheBest) {
     EXPECT_NE(contest.duel.find(contest.best), nullptr);
   }
   EXPECT_TRUE(found->members.empty());
+}
+
+TEST(Auditor, JudgesInTheRegimeThatTheTunerDecidedFor) {
+  for (const auto operands : {rooftune::Operands::warm, rooftune::Operands::cold}) {
+    const auto session = fake_session(operands);
+    const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0});
+    ASSERT_TRUE(found) << found.error().text;
+    EXPECT_EQ(to_string(found->decided), to_string(operands));
+  }
 }
 
 TEST(Auditor, LeavesOutWhatIsIllegal) {
