@@ -111,6 +111,7 @@ Result<AuditedTune> Auditor::tune(Field& field) {
   Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
   if (done) done = client_.synchronize(stream_);
   if (!done) return std::unexpected(done.error());
+  if (!report.tuned) return fail(ErrorKind::internal, "a decision was remembered and not made");
   AuditedTune tune;
   tune.call_s = steady_now_s() - begin;
   tune.chosen = report.candidate;
