@@ -73,6 +73,7 @@ Json to_json(const ListedProduct& listed, const ProductAudit& audit, double marg
   for (const AuditedTune& tune : audit.tunes) {
     json["tunes"].push_back({{"chosen", tune.chosen},
                              {"regret", audit.contest().regret(tune.chosen)},
+                             {"certain_regret", audit.contest().certain_regret(tune.chosen)},
                              {"regret_warm", audit.contest(Regime::warm).regret(tune.chosen)},
                              {"regret_cold", audit.contest(Regime::cold).regret(tune.chosen)},
                              {"partial", tune.partial},
@@ -154,7 +155,8 @@ Json to_json(const Distribution& distribution) {
           {"worst", or_null(distribution.percentile(1))}};
 }
 
-Json to_json(const AuditSummary& summary, const Tally& tally, double seconds) {
+Json to_json(const AuditSummary& summary, const Tally& tally, double seconds,
+             std::optional<double> others) {
   Json multiples = Json::object();
   for (std::size_t i = 0; i < summary.multiples_by_cause.size(); ++i) {
     multiples[std::string(shares(summary.cost)[i].cause)] = to_json(summary.multiples_by_cause[i]);
@@ -172,6 +174,7 @@ Json to_json(const AuditSummary& summary, const Tally& tally, double seconds) {
             {"not_reached", tally.not_reached},
             {"margin", summary.margin},
             {"regret", to_json(summary.regret)},
+            {"certain_regret", to_json(summary.certain_regret)},
             {"regret_warm", to_json(summary.regrets[0])},
             {"regret_cold", to_json(summary.regrets[1])},
             {"untuned_regret", to_json(summary.untuned)},
@@ -185,7 +188,8 @@ Json to_json(const AuditSummary& summary, const Tally& tally, double seconds) {
             {"whole_multiple", to_json(summary.whole_multiples)},
             {"multiples", std::move(multiples)},
             {"cost", cost_json(summary.cost)},
-            {"seconds", seconds}}}};
+            {"seconds", seconds},
+            {"processors_of_others", or_null(others)}}}};
 }
 
 std::string spread_text(const Distribution& regret) {
@@ -201,6 +205,7 @@ void print_summary(const AuditSummary& summary, const Tally& tally, double secon
     return percent(double(count) / double(summary.tunes));
   };
   print_line("regret:         " + spread_text(summary.regret));
+  print_line("  at least:      " + spread_text(summary.certain_regret) + " (95 % confidence)");
   for (const Regime regime : kRegimes) {
     print_line(fmt::format("  {} operands: {}", to_string(regime),
                            spread_text(summary.regrets[static_cast<std::size_t>(regime)])));
@@ -304,7 +309,7 @@ Outcome<Exit> run_audit(const CommonOptions& common, const ListOptions& options,
   const AuditSummary summary = summarise(audits, margin);
   const double seconds = steady_now_s() - begin;
   if (common.json) {
-    print_json(to_json(summary, tally, seconds));
+    print_json(to_json(summary, tally, seconds, others.processors()));
   } else {
     print_summary(summary, tally, seconds);
     print_line(others.text());

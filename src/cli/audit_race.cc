@@ -79,6 +79,14 @@ double best_estimate(std::span<const Racer> racers) {
   return best;
 }
 
+bool unclear(const Duel& duel) {
+  constexpr double kClear = 1.02;
+  return std::ranges::any_of(duel.sides, [&](const Duel::Side& side) {
+    const Comparison met = duel.meet(side.name, duel.sides.front().name);
+    return !(met.high <= kClear * met.low);
+  });
+}
+
 }  // namespace
 
 double Racer::estimate_s() const {
@@ -142,8 +150,14 @@ Result<Duel> duel(std::span<Racer* const> racers, const RacePlan& plan) {
   Duel result;
   for (const Racer* racer : racers) result.sides.push_back({racer->name, {}});
   const double begin = plan.now_s();
-  const double seconds = plan.seconds / 3 * double(racers.size());
-  for (std::size_t pass = 0; pass < kDuelPasses || plan.now_s() - begin < seconds; ++pass) {
+  const double most_s = plan.seconds * double(racers.size());
+  const auto goes_on = [&](std::size_t passes) {
+    constexpr std::size_t kBetweenLooks = 8;  // to look takes as long as a short sample
+    const double spent_s = plan.now_s() - begin;
+    if (passes < kDuelPasses || spent_s < most_s / 3) return true;
+    return spent_s < most_s && (passes % kBetweenLooks != 0 || unclear(result));
+  };
+  for (std::size_t pass = 0; goes_on(pass); ++pass) {
     for (std::size_t turn = 0; turn < racers.size(); ++turn) {
       // Whoever goes first finds the machine in another state, and so does whoever comes next.
       const std::size_t place = pass % 2 == 0 ? turn : racers.size() - 1 - turn;

@@ -55,7 +55,8 @@ Racer* fastest(std::span<Racer> racers);
 
 // Fresh samples of those that have raced, so that the luck that made one of them the fastest does
 // not count: the best of many noisy estimates is too good to be true. In every pass each has one
-// sample, and another one begins. At least kDuelPasses passes, and plan.seconds / 3 for each.
+// sample, and another one begins. At least kDuelPasses passes, and plan.seconds / 3 for each; up to
+// three times as long while the ratio of any to the first is not known to within 2 %.
 // Errors: of the first racer that cannot be timed.
 inline constexpr int kDuelPasses = 9;
 Result<Duel> duel(std::span<Racer* const> racers, const RacePlan& plan);

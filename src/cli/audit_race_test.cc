@@ -117,6 +117,24 @@ TEST(AuditDuel, TakesFreshSamplesInTurnsAndAnotherBeginsEachPass) {
   EXPECT_EQ(track.order.substr(0, 8), "abbabaab");
 }
 
+TEST(AuditDuel, GoesOnWhileTheRatioIsUnclear) {
+  Track track;
+  const auto passes = [&](double noise) {
+    Racer steady = track.racer("a", 10e-3), noisy = track.racer("b", 10e-3);
+    noisy.time = [time = noisy.time, noise, turn = 0](int runs) mutable -> Result<double> {
+      return *time(runs) * (turn++ % 3 == 0 ? 1 + noise : 1);
+    };
+    std::vector<Racer> racers = {steady, noisy};
+    for (Racer& racer : racers) racer.samples_s = {10e-3};
+    const std::vector<Racer*> both = {&racers[0], &racers[1]};
+    const auto met = duel(both, track.plan(1.5));
+    EXPECT_TRUE(met);
+    return met->sides[0].samples_s.size();
+  };
+  EXPECT_EQ(passes(0), 56u);               // a third of 3 s, and on to the next look
+  EXPECT_NEAR(double(passes(3)), 150, 1);  // all of it
+}
+
 TEST(AuditDuel, FailsWithTheFirstThatCannotBeTimed) {
   Track track;
   Racer good = track.racer("a", 1e-3), bad = Track::broken("b", ErrorKind::launch_failed);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cli/list_command.h"
-#include "tune/comparison.h"
 #include "tune/estimator.h"
 
 namespace rooftune::cli {
@@ -25,17 +24,21 @@ const Duel::Side* Duel::find(std::string_view name) const {
   return found != sides.end() ? &*found : nullptr;
 }
 
-double Duel::ratio(std::string_view one, std::string_view other) const {
-  if (one == other) return 1;
-  // Only the ratio is asked for: margin and confidence do not change it.
-  const auto met = compare(find(other)->samples_s, find(one)->samples_s, 0, 0.95);
-  return met->ratio;
+Comparison Duel::meet(std::string_view one, std::string_view other) const {
+  if (one == other) return {Standing::same, 1, 1, 1};
+  // The margin does not change the interval.
+  constexpr double kMargin = 0, kConfidence = 0.95;
+  return *compare(find(other)->samples_s, find(one)->samples_s, kMargin, kConfidence);
 }
 
 double Duel::seconds(std::string_view name) const { return *estimate_s(find(name)->samples_s); }
 
 double Contest::regret(std::string_view chosen) const {
   return std::max(0.0, duel.ratio(chosen, best) - 1);
+}
+
+double Contest::certain_regret(std::string_view chosen) const {
+  return std::max(0.0, duel.meet(chosen, best).low - 1);
 }
 
 std::string_view ProductAudit::usual() const {
@@ -108,6 +111,7 @@ AuditSummary summarise(std::span<const ProductAudit> products, double margin) {
       ++summary.tunes;
       if (tune.partial) ++summary.partial;
       summary.regret.values.push_back(product.contest().regret(tune.chosen));
+      summary.certain_regret.values.push_back(product.contest().certain_regret(tune.chosen));
       for (const Regime regime : kRegimes) {
         summary.regrets[static_cast<std::size_t>(regime)].values.push_back(
             product.contest(regime).regret(tune.chosen));

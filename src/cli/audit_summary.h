@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rooftune/decision.h"
+#include "tune/comparison.h"
 
 namespace rooftune::cli {
 
@@ -34,7 +35,10 @@ struct Duel {
   const Side* find(std::string_view name) const;
   // The time of one by that of the other, from samples of the same pass; 1 for the same name.
   // Both must be there.
-  double ratio(std::string_view one, std::string_view other) const;
+  double ratio(std::string_view one, std::string_view other) const {
+    return meet(one, other).ratio;
+  }
+  Comparison meet(std::string_view one, std::string_view other) const;
   double seconds(std::string_view name) const;
 };
 
@@ -45,6 +49,7 @@ struct Contest {
   Duel duel;
 
   double regret(std::string_view chosen) const;
+  double certain_regret(std::string_view chosen) const;  // at least so much, in 95 of 100 cases
 };
 
 // One search in an environment where nothing is known but the probes.
@@ -113,6 +118,7 @@ struct AuditSummary {
   double margin = 0;
   std::size_t products = 0, tunes = 0, partial = 0;
   Distribution regret;                  // of every tune, in the regime that it decided for
+  Distribution certain_regret;          // likewise
   std::array<Distribution, 2> regrets;  // of every tune, by regime
   Distribution untuned;                 // of every product
   Distribution transfer;                // of every member

@@ -50,6 +50,18 @@ TEST(AuditSummary, RegretIsNeverBelowZero) {
   EXPECT_EQ(contest.regret("lucky"), 0);
 }
 
+TEST(AuditSummary, WhatNoiseCouldHaveDoneIsNotCertainRegret) {
+  Duel duel = drifting({{"a", 1e-3}, {"b", 1.1e-3}, {"c", 1.1e-3}});
+  // The ratios of c lie between 0.7 and 1.5.
+  for (std::size_t pass = 0; pass < 12; ++pass) {
+    duel.sides[2].samples_s[pass] *= pass % 2 == 0 ? 0.64 : 1.36;
+  }
+  const Contest contest{3, "a", duel};
+  EXPECT_NEAR(contest.certain_regret("b"), 0.1, 1e-6);
+  EXPECT_EQ(contest.certain_regret("c"), 0);
+  EXPECT_EQ(contest.certain_regret("a"), 0);
+}
+
 TEST(AuditSummary, AFlipMattersWhenTheTimesDifferByMoreThanTheMargin) {
   const Duel duel = drifting({{"a", 1e-3}, {"near", 1.01e-3}, {"far", 1.05e-3}});
   const ProductAudit product =

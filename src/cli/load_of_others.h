@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace rooftune::cli {
@@ -16,14 +17,18 @@ namespace rooftune::cli {
 // waited for used. Linux only; elsewhere text() is empty.
 class LoadOfOthers {
  public:
-  // "other processes kept 0.02 processors busy meanwhile"
-  std::string text() const {
+  // How many processors others kept busy, in the mean; nothing where that cannot be known.
+  std::optional<double> processors() const {
     const double all = all_s();
-    if (all < 0 || start_all_s_ < 0) return {};
+    if (all < 0 || start_all_s_ < 0) return std::nullopt;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
     const double others = (all - start_all_s_) - (own_s() - start_own_s_);
-    return fmt::format("other processes kept {:.2f} processors busy meanwhile",
-                       others > 0 ? others / wall.count() : 0);
+    return others > 0 ? others / wall.count() : 0;
+  }
+  // "other processes kept 0.02 processors busy meanwhile"
+  std::string text() const {
+    const auto busy = processors();
+    return busy ? fmt::format("other processes kept {:.2f} processors busy meanwhile", *busy) : "";
   }
 
  private:
