@@ -111,12 +111,17 @@ Result<AuditedTune> Auditor::tune(Field& field) {
   Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
   if (done) done = client_.synchronize(stream_);
   if (!done) return std::unexpected(done.error());
-  if (!report.tuned) return fail(ErrorKind::internal, "a decision was remembered and not made");
+  if (report.origin == Origin::memory || report.origin == Origin::store) {
+    return fail(ErrorKind::internal, "a decision was remembered and not made");
+  }
   AuditedTune tune;
   tune.call_s = steady_now_s() - begin;
   tune.chosen = report.candidate;
   const auto decision = tuner_.decision(field.key, field.sets.front());
-  if (!decision) return fail(ErrorKind::not_timed, "nothing could be timed, so nothing is decided");
+  if (!decision || decision->ranking.empty()) {
+    return fail(ErrorKind::not_timed,
+                "no decision could be made: no candidate was right and timed");
+  }
   tune.partial = decision->partial;
   tune.operands = regime_of(decision->operands);
   tune.cost = decision->cost;
