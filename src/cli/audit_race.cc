@@ -17,6 +17,9 @@ constexpr double kInTheRace = 1.3;
 // What a launch finds in the caches is worth a few hundred microseconds at most.
 constexpr double kLong_s = 5e-3;
 
+// Runs that take a pass of all candidates into minutes.
+constexpr double kVeryLong_s = 0.1, kHopelessWhenLong = 1.5;
+
 // A row of runs that is not too short for the clock.
 Result<double> timed(Racer& racer, int& runs, const RacePlan& plan) {
   for (;;) {
@@ -123,8 +126,11 @@ void race(std::span<Racer> racers, const RacePlan& plan) {
     best = std::min(best, racer.estimate_s());
   }
   const double begin = plan.now_s();
-  for (int pass = 1; pass < kRacePasses || plan.now_s() - begin < plan.seconds; ++pass) {
-    const double limit = best_estimate(racers) * (pass < kRacePasses ? kHopeless : kInTheRace);
+  const bool very_long = best >= kVeryLong_s;
+  const int passes = very_long ? kLongRacePasses : kRacePasses;
+  const double hopeless = very_long ? kHopelessWhenLong : kHopeless;
+  for (int pass = 1; pass < passes || plan.now_s() - begin < plan.seconds; ++pass) {
+    const double limit = best_estimate(racers) * (pass < passes ? hopeless : kInTheRace);
     bool any = false;
     for (Racer& racer : racers) {
       if (racer.dropped || !racer.status) continue;
@@ -151,10 +157,12 @@ Result<Duel> duel(std::span<Racer* const> racers, const RacePlan& plan) {
   for (const Racer* racer : racers) result.sides.push_back({racer->name, {}});
   const double begin = plan.now_s();
   const double most_s = plan.seconds * double(racers.size());
+  const bool very_long = racers.front()->estimate_s() >= kVeryLong_s;
+  const std::size_t least = very_long ? kLongDuelPasses : kDuelPasses;
   const auto goes_on = [&](std::size_t passes) {
     constexpr std::size_t kBetweenLooks = 8;  // to look takes as long as a short sample
     const double spent_s = plan.now_s() - begin;
-    if (passes < kDuelPasses || spent_s < most_s / 3) return true;
+    if (passes < least || spent_s < most_s / 3) return true;
     return spent_s < most_s && (passes % kBetweenLooks != 0 || unclear(result));
   };
   for (std::size_t pass = 0; goes_on(pass); ++pass) {

@@ -3,6 +3,7 @@
 #ifndef ROOFTUNE_CLI_AUDIT_RACE_H_
 #define ROOFTUNE_CLI_AUDIT_RACE_H_
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -46,8 +47,9 @@ inline constexpr double kHopeless = 3;
 
 // All take turns, with a run that is not timed before each short sample, since the one before has
 // left its own data in the caches. Each has at least kRacePasses samples, but those that are far
-// behind; then those that are near the fastest go on until the seconds are over.
-inline constexpr int kRacePasses = 5;
+// behind; then those that are near the fastest go on until the seconds are over. Long runs vary
+// less, and cost more: fewer will do, and less is far behind.
+inline constexpr int kRacePasses = 5, kLongRacePasses = 3;
 void race(std::span<Racer> racers, const RacePlan& plan);
 
 // The fastest that was not stopped; null when there is none.
@@ -55,10 +57,10 @@ Racer* fastest(std::span<Racer> racers);
 
 // Fresh samples of those that have raced, so that the luck that made one of them the fastest does
 // not count: the best of many noisy estimates is too good to be true. In every pass each has one
-// sample, and another one begins. At least kDuelPasses passes, and plan.seconds / 3 for each; up to
-// three times as long while the ratio of any to the first is not known to within 2 %.
-// Errors: of the first racer that cannot be timed.
-inline constexpr int kDuelPasses = 9;
+// sample, and another one begins. At least kDuelPasses passes (fewer of long runs), and
+// plan.seconds / 3 for each; up to three times as long while the ratio of any to the first is not
+// known to within 2 %. Errors: of the first racer that cannot be timed.
+inline constexpr std::size_t kDuelPasses = 9, kLongDuelPasses = 6;
 Result<Duel> duel(std::span<Racer* const> racers, const RacePlan& plan);
 
 }  // namespace rooftune::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/fake/fake_client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -66,6 +67,18 @@ TEST(AuditRace, FindsTheFastestAndMeasuresTheOthersAsLongAsTheyAreNear) {
   EXPECT_EQ(racers[3].samples_s.size(), 1u);
 }
 
+TEST(AuditRace, LongRunsAreFew) {
+  Track track;
+  std::vector<Racer> racers = {track.racer("a", 1.1), track.racer("b", 1), track.racer("c", 2)};
+  race(racers, track.plan());
+  EXPECT_EQ(fastest(racers)->name, "b");
+  EXPECT_EQ(track.order, "abcabab");
+  const std::vector<Racer*> both = {&racers[1], &racers[0]};
+  const auto met = duel(both, track.plan());
+  ASSERT_TRUE(met);
+  EXPECT_EQ(met->sides[0].samples_s.size(), kLongDuelPasses);
+}
+
 TEST(AuditRace, KeepsThoseThatItIsToldToKeep) {
   Track track;
   std::vector<Racer> racers = {track.racer("a", 10e-6), track.racer("b", 10e-3)};
@@ -111,8 +124,8 @@ TEST(AuditDuel, TakesFreshSamplesInTurnsAndAnotherBeginsEachPass) {
   const auto met = duel(both, track.plan(0));
   ASSERT_TRUE(met) << met.error().text;
   ASSERT_EQ(met->sides.size(), 2u);
-  EXPECT_EQ(met->sides[0].samples_s.size(), static_cast<std::size_t>(kDuelPasses));
-  EXPECT_EQ(met->sides[1].samples_s.size(), static_cast<std::size_t>(kDuelPasses));
+  EXPECT_EQ(met->sides[0].samples_s.size(), kDuelPasses);
+  EXPECT_EQ(met->sides[1].samples_s.size(), kDuelPasses);
   EXPECT_NEAR(met->ratio("b", "a"), 1.1, 1e-6);
   EXPECT_EQ(track.order.substr(0, 8), "abbabaab");
 }
@@ -142,6 +155,25 @@ TEST(AuditDuel, FailsWithTheFirstThatCannotBeTimed) {
   const auto met = duel(both, track.plan());
   ASSERT_FALSE(met);
   EXPECT_EQ(met.error().text, "broken");
+}
+
+TEST(AuditRacePlan, OnADeviceWithAQueueSamplesAreOfSeveralRunsAndLongForItsClock) {
+  FakeScript script;
+  script.capabilities.clock_resolution_s = 2e-6;
+  script.capabilities.compiles_at_run_time = true;
+  const FakeClient queue(script);
+  const RacePlan plan = race_plan(queue, 1);
+  EXPECT_NEAR(plan.shortest_sample_s, 1e-3, 1e-9);
+  EXPECT_EQ(plan.least_runs, 2);
+  EXPECT_LE(plan.most_runs, 1024);  // what CUDA replays as one piece
+}
+
+TEST(AuditRacePlan, CountsTheClockThatIsAhead) {
+  FakeClient device;
+  const RacePlan plan = race_plan(device, 1);
+  EXPECT_LT(plan.now_s(), 100);
+  device.advance(100);
+  EXPECT_GE(plan.now_s(), 100);
 }
 
 }  // namespace

@@ -22,6 +22,23 @@ Regime regime_of(rooftune::Operands state) {
   return state == rooftune::Operands::cold ? Regime::cold : Regime::warm;
 }
 
+// A launch so long that those of the slowest candidates would take minutes; and how long one of a
+// corner of its product may be.
+constexpr double kLong_s = 20e-3, kCorner_s = 2e-3;
+
+// About that share of a product: its first rows, and its first columns where that is not enough.
+GemmArgs corner(const GemmArgs& whole, double share) {
+  constexpr std::int64_t kLeast = 64;  // what fills the tiles of most kernels
+  GemmArgs part = whole;
+  for (std::int64_t* extent : {&part.m, &part.n}) {
+    const auto wanted = static_cast<std::int64_t>(share * double(*extent));
+    const std::int64_t kept = std::min(*extent, std::max(wanted, kLeast));
+    share *= double(*extent) / double(kept);
+    *extent = kept;
+  }
+  return part;
+}
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -34,11 +51,13 @@ struct Auditor::Field {
   std::vector<GemmArgs> sets;
   MatmulKey key;
   Regime used = Regime::warm;  // as the settings have it
-  // Candidates that a contest of this field has shown to be out of the question.
+  // Candidates that a contest of this field, or one of its corner, has shown to be out of the
+  // question.
   std::vector<std::string> hopeless;
   // Those that a search or a check here has found right, or that it could not use.
   std::vector<std::string> right, unusable;
   std::size_t next = 0;  // set of a cold launch
+  bool looked_at_corner = false;
 
   const ProductViews& views() const { return operands.views(); }
   const GemmArgs& next_set() {
@@ -147,6 +166,39 @@ Result<std::string> Auditor::untuned(const Field& field) {
   return std::string(report.candidate);
 }
 
+template <class Problem>
+Result<double> Auditor::timed(std::size_t candidate, int runs, Problem problem) {
+  const auto& set = tuner_.set();
+  const auto lock = client_.exclusive();
+  const auto seconds = client_.profile(
+      stream_, [&] { return set.run(candidate, problem(), stream_); }, runs);
+  if (!seconds) return seconds;
+  return *seconds / runs;
+}
+
+void Auditor::find_hopeless(Field& field, const std::string& chosen) {
+  const auto& set = tuner_.set();
+  const GemmArgs& whole = field.sets.front();
+  const auto once = [&](std::size_t candidate, const GemmArgs& problem) {
+    const auto run = [&]() -> const GemmArgs& { return problem; };
+    return timed(candidate, 1, run).value_or(0);
+  };
+  const std::size_t reference = *set.find(chosen);
+  const double whole_s = once(reference, whole);
+  if (whole_s < kLong_s) return;
+  const GemmArgs part = corner(whole, kCorner_s / whole_s);
+  const auto part_s = [&](std::size_t candidate) {
+    return std::min(once(candidate, part), once(candidate, part));
+  };
+  if (set.illegal_because(reference, part) != nullptr) return;
+  const double limit = kHopeless * kHopeless * part_s(reference);
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (i == reference || set.illegal_because(i, whole) != nullptr) continue;
+    if (set.illegal_because(i, part) != nullptr || !set.prepare(i, part)) continue;
+    if (part_s(i) > limit) field.hopeless.push_back(set.name(i));
+  }
+}
+
 std::vector<Racer> Auditor::racers(Field& field, Regime regime,
                                    const std::vector<std::string>& named) {
   const auto& set = tuner_.set();
@@ -168,15 +220,10 @@ std::vector<Racer> Auditor::racers(Field& field, Regime regime,
     racer.name = set.name(i);
     racer.kept = contains(named, racer.name);
     racer.status = preparation.wait(i).status;
-    racer.time = [this, &field, regime, i, &set](int runs) -> Result<double> {
-      const auto run = [&] {
-        const GemmArgs& gemm = regime == Regime::cold ? field.next_set() : field.sets.front();
-        return set.run(i, gemm, stream_);
-      };
-      const auto lock = client_.exclusive();
-      const auto seconds = client_.profile(stream_, run, runs);
-      if (!seconds) return seconds;
-      return *seconds / runs;
+    racer.time = [this, &field, regime, i](int runs) {
+      return timed(i, runs, [&field, regime]() -> const GemmArgs& {
+        return regime == Regime::cold ? field.next_set() : field.sets.front();
+      });
     };
     racers.push_back(std::move(racer));
   }
@@ -202,6 +249,7 @@ Result<bool> Auditor::is_right(Field& field, std::size_t candidate) {
 Result<Contest> Auditor::contest(Field& field, Regime regime,
                                  const std::vector<std::string>& named) {
   const RacePlan plan = race_plan(client_, plan_.seconds);
+  if (!std::exchange(field.looked_at_corner, true)) find_hopeless(field, named.back());
   std::vector<Racer> all = racers(field, regime, named);
   race(all, plan);
   Racer* best = fastest(all);

@@ -54,6 +54,12 @@ class Auditor {
   Status forget();
   Result<AuditedTune> tune(Field& field);
   Result<std::string> untuned(const Field& field);
+  // Seconds of one of `runs` launches in a row, each of what problem() gives.
+  template <class Problem>
+  Result<double> timed(std::size_t candidate, int runs, Problem problem);
+  // Finds those that are far slower than the chosen one by a small part of a large product, since a
+  // single launch of the whole might take minutes.
+  void find_hopeless(Field& field, const std::string& chosen);
   // Times all candidates and lets the best of them meet those named.
   Result<Contest> contest(Field& field, Regime regime, const std::vector<std::string>& named);
   std::vector<Racer> racers(Field& field, Regime regime, const std::vector<std::string>& named);

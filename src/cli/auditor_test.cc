@@ -66,7 +66,7 @@ TEST(Auditor, TunesFromNothingEachTimeAndLetsTheChosenMeetTheBest) {
 TEST(Auditor, JudgesInTheRegimeThatTheTunerDecidedFor) {
   for (const auto operands : {rooftune::Operands::warm, rooftune::Operands::cold}) {
     const auto session = fake_session(operands);
-    const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0});
+    const auto found = audit(*session, "32", {.tunes = 1, .seconds = 0});
     ASSERT_TRUE(found) << found.error().text;
     EXPECT_EQ(to_string(found->decided), to_string(operands));
   }
@@ -81,8 +81,8 @@ TEST(Auditor, LeavesOutWhatIsIllegal) {
 
 TEST(Auditor, ProbesOnceForAllTunes) {
   const auto once = fake_session(), often = fake_session();
-  ASSERT_TRUE(audit(*once, "64", {.tunes = 1, .seconds = 0}));
-  ASSERT_TRUE(audit(*often, "64", {.tunes = 4, .seconds = 0}));
+  ASSERT_TRUE(audit(*once, "32", {.tunes = 1, .seconds = 0}));
+  ASSERT_TRUE(audit(*often, "32", {.tunes = 4, .seconds = 0}));
   EXPECT_GT(launches_of_probes(*once), 0u);
   EXPECT_EQ(launches_of_probes(*once), launches_of_probes(*often));
 }
@@ -97,7 +97,7 @@ TEST(Auditor, AWrongCandidateIsNotTheBest) {
     behaviour.seconds = 1e-8;
     behaviour.entry = [](const void*) -> Status { return {}; };
     static_cast<FakeClient&>(session->client()).set_behaviour(wrong, behaviour);
-    const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0.01});
+    const auto found = audit(*session, "32", {.tunes = 1, .seconds = 0.01});
     ASSERT_TRUE(found) << found.error().text;
     for (const Regime regime : kRegimes) EXPECT_NE(found->contest(regime).best, wrong);
     EXPECT_NE(found->tunes[0].chosen, wrong);
@@ -108,7 +108,7 @@ TEST(Auditor, AWrongCandidateIsNotTheBest) {
 
 TEST(Auditor, AppliesTheDecisionToOtherMembersOfTheBucket) {
   const auto session = fake_session();
-  const auto found = audit(*session, "64", {.tunes = 1, .seconds = 0, .transfer = true});
+  const auto found = audit(*session, "32", {.tunes = 1, .seconds = 0, .transfer = true});
   ASSERT_TRUE(found) << found.error().text;
   std::set<std::string> members;
   for (const AuditedMember& member : found->members) {
