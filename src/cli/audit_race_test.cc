@@ -67,6 +67,19 @@ TEST(AuditRace, FindsTheFastestAndMeasuresTheOthersAsLongAsTheyAreNear) {
   EXPECT_EQ(racers[3].samples_s.size(), 1u);
 }
 
+TEST(AuditRace, ADisturbedRunDropsNobody) {
+  Track track;
+  // Every second row of runs of b is put aside for a while, its first ones too.
+  Racer disturbed = track.racer("b", 1e-3);
+  disturbed.time = [time = disturbed.time, turn = 0](int runs) mutable -> Result<double> {
+    return *time(runs) + (turn++ % 2 == 0 ? 20e-3 : 0);
+  };
+  std::vector<Racer> racers = {track.racer("a", 1.1e-3), disturbed};
+  race(racers, track.plan(0));
+  EXPECT_FALSE(racers[1].dropped);
+  EXPECT_EQ(racers[1].samples_s.size(), static_cast<std::size_t>(kRacePasses));
+}
+
 TEST(AuditRace, LongRunsAreFew) {
   Track track;
   std::vector<Racer> racers = {track.racer("a", 1.1), track.racer("b", 1), track.racer("c", 2)};

@@ -179,16 +179,15 @@ Result<double> Auditor::timed(std::size_t candidate, int runs, Problem problem) 
 void Auditor::find_hopeless(Field& field, const std::string& chosen) {
   const auto& set = tuner_.set();
   const GemmArgs& whole = field.sets.front();
-  const auto once = [&](std::size_t candidate, const GemmArgs& problem) {
-    const auto run = [&]() -> const GemmArgs& { return problem; };
-    return timed(candidate, 1, run).value_or(0);
+  const auto once = [&](std::size_t candidate, const GemmArgs* problem) {
+    return timed(candidate, 1, [problem]() -> const GemmArgs& { return *problem; }).value_or(0);
   };
   const std::size_t reference = *set.find(chosen);
-  const double whole_s = once(reference, whole);
+  const double whole_s = once(reference, &whole);
   if (whole_s < kLong_s) return;
   const GemmArgs part = corner(whole, kCorner_s / whole_s);
   const auto part_s = [&](std::size_t candidate) {
-    return std::min(once(candidate, part), once(candidate, part));
+    return std::min(once(candidate, &part), once(candidate, &part));
   };
   if (set.illegal_because(reference, part) != nullptr) return;
   const double limit = kHopeless * kHopeless * part_s(reference);
