@@ -276,7 +276,7 @@ TEST_F(CommandLine, AnUnusableStoreCostsAWarningOnly) {
 
 TEST_F(CommandLine, TheStoreIsShownAndCleared) {
   ASSERT_EQ(program_.run({"shapes", "--device", "fake", "64"}).exit, 0);
-  EXPECT_THAT(program_.run({"store", "ls"}).out, HasSubstr("autotune/v1/"));
+  EXPECT_THAT(program_.run({"store", "ls"}).out, HasSubstr("autotune/v2/"));
   json_of(program_.run({"store", "ls", "--json"}));
   json_of(program_.run({"store", "show", "--json"}));
   json_of(program_.run({"store", "check", "--json"}));
@@ -286,7 +286,7 @@ TEST_F(CommandLine, TheStoreIsShownAndCleared) {
   const Ended cleared = program_.run({"store", "clear", "autotune", "--yes"});
   EXPECT_EQ(cleared.exit, 0) << cleared.err;
   EXPECT_THAT(cleared.out, StartsWith("removed 1 entry"));
-  EXPECT_THAT(program_.run({"store", "ls"}).out, Not(HasSubstr("autotune/v1/")));
+  EXPECT_THAT(program_.run({"store", "ls"}).out, Not(HasSubstr("autotune/v2/")));
   EXPECT_EQ(program_.run({"why", "--device", "fake", "64"}).exit, 1);
 }
 
