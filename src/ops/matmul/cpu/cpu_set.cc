@@ -66,8 +66,9 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   // best guesses; priorities order the others, and what is left when a round fails.
   set.group("cpu", [](const MatmulKey&) { return 3; });
   set.group("best_guesses", [](const MatmulKey&) { return 3; });
-  // Where guesses were compared with times, the best of 6 was the best of all for 19 products of 20.
-  set.shortlist({.most = 6, .worst_ratio = 1.6});
+  // Where guesses were compared with times, the best of 8 was the best of all for 19 products
+  // of 20.
+  set.shortlist({.most = 8, .worst_ratio = 1.6});
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
     if (!usable(client, row.isa)) continue;
     const std::string version(kernel_source_hash("matmul", row.source));

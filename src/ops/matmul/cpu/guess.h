@@ -22,7 +22,7 @@ class KernelGuess {
   // vector operations of whole tiles, the vectors and single elements they load, what is packed and
   // streamed, and what each matrix, tile and fork costs. Ratios between kernels are what is meant:
   // the costs are those of one processor (guess.cc), where the best guess was within 10 % of the
-  // best of all kernels for 7 products of 10.
+  // best of all kernels for 8 products of 10.
   double seconds(const GemmArgs& args, int threads) const;
 
  private:
@@ -36,6 +36,8 @@ class KernelGuess {
   int rows_ = 1, vectors_ = 1;  // of the tile
   bool whole_panels_ = false;   // columns are packed in panels of whole tiles
   bool always_forks_ = false;
+  bool whole_matrices_ = false;         // threads share the batch out, not a product
+  bool for_vectors_ = false;            // made for m or n or k of 1
   const KernelCosts* plain_ = nullptr;  // f32, f64
   const KernelCosts* half_ = nullptr;   // 16 bits, widened to f32
   const KernelCosts* dot_ = nullptr;    // instructions that add several products at once
