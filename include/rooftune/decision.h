@@ -67,7 +67,7 @@ struct BoundRecord {
 
 struct Cost {
   double probe_s = 0, compile_s = 0, measure_s = 0, verify_s = 0, store_s = 0;
-  std::uint64_t launches = 0;       // of candidates, while tuning
+  std::uint64_t launches = 0;       // of candidates, while tuning; online: calls that were samples
   std::uint64_t scratch_bytes = 0;  // memory held for measuring
 };
 
@@ -91,7 +91,9 @@ struct Decision {
   std::optional<std::string> short_circuit;  // the candidate that ended the search at the limit
   std::vector<std::vector<std::string>> rounds;
   double budget_s = 0;
-  Operands operands = Operands::warm;  // as they were while measuring: cold or warm
+  Operands operands = Operands::warm;  // as a search had them, cold or warm; a call has its own
+  Mode mode = Mode::measure;           // whether calls were the samples
+  std::string not_online;              // why they were not, although the settings ask for it
   Cost cost;
   std::vector<CandidateEvidence> candidates;  // all of the set, also those never run
 

@@ -29,7 +29,16 @@ std::optional<Level> parse_level(std::string_view name);
 // Share of the roofline that ends a search; nothing for `full`.
 std::optional<double> threshold_of(Level level);
 
-// What a second caller of a key that is being tuned does meanwhile.
+// How a key comes to its decision.
+//   measure  the first call measures, on scratch memory and before it is served
+//   online   calls are the samples: each runs the next candidate on its own output, and is timed;
+//            what a candidate first gives is verified before the call returns, and computed again
+//            where it is wrong. No call is measured for apart: from the second on none is to take
+//            more than 2.2 times the winner's time (README.md says where that does not hold)
+enum class Mode : std::uint8_t { measure, online };
+std::string_view to_string(Mode mode);
+
+// What a second caller of a key that is being tuned does meanwhile (mode = "measure").
 enum class Pending : std::uint8_t { wait, fallback };
 
 // In what state a search has the operands: cold, in turn from places of memory that together are
@@ -45,6 +54,7 @@ enum class RecordSink : std::uint8_t { none, standard_output, standard_error, fi
 struct AutotuneSettings {
   Level level = Level::balanced;    // level = "balanced"
   bool cache = true;                // cache = true; false: memory only, no disk
+  Mode mode = Mode::measure;        // mode = "measure" | "online"
   Pending pending = Pending::wait;  // pending = "wait" | "fallback"
   double pending_timeout_s = 60;    // waiting is bounded: then the fallback runs
   double budget_s = 3;              // per key, probes excluded; then the best so far, partial

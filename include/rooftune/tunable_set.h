@@ -71,6 +71,17 @@ class Trial {
   virtual std::uint64_t scratch_bytes() const = 0;
 };
 
+// What a call has written into its own output, in the mode "online": made before a candidate writes
+// there for the first time, used by one thread, gone when the call returns.
+class ResultCheck {
+ public:
+  virtual ~ResultCheck() = default;
+  // Compares the output with what is right. Must not trust any candidate.
+  virtual Result<Check> check(Stream stream) = 0;
+  // Makes the output what a candidate may be run on again, whatever a wrong one has left there.
+  virtual Status restore(Stream stream) = 0;
+};
+
 namespace detail {
 // The exception being handled, in words.
 inline std::string exception_text(const std::string& who) {
@@ -121,9 +132,10 @@ class Candidate {
     return *this;
   }
   // Builds what the candidate needs before its first launch (e.g. compiles its kernel): step() or
-  // step(args), which is called for every legal problem that is new to the tuner. Steps of several
-  // candidates may run at the same time. The time counts as compile time; an error is recorded as
-  // build_failed.
+  // step(args), which is called for every legal problem that is new to the tuner, and in the mode
+  // "online" with a copy of args after the call, when operands may be gone: do not look at them.
+  // Steps of several candidates may run at the same time. The time counts as compile time; an error
+  // is recorded as build_failed.
   template <class Step>
   Candidate& prepare(Step step) {
     if constexpr (std::is_invocable_v<Step&, const Args&>) {
@@ -183,6 +195,17 @@ class TunableSet {
       make_trial_ = [make = std::move(make)](const K& key, const Args& args, Stream stream,
                                              std::uint64_t) { return make(key, args, stream); };
     }
+    return *this;
+  }
+  // How a call's own result is checked: make(args, stream, most_bytes) gives a
+  // Result<std::unique_ptr<ResultCheck>>. Without it keys are tuned apart, whatever autotune.mode
+  // says. The function sees the operands before the call writes: it may overwrite an output of
+  // which nothing is read, so that what a candidate leaves out is not taken for its result, and
+  // keeps what restore() wants. Errors (out_of_memory above most_bytes): the candidate waits for
+  // another call.
+  template <class Make>
+  TunableSet& result_check(Make make) {
+    make_result_check_ = std::move(make);
     return *this;
   }
   // The roofline of a problem; without it a search never ends early.
@@ -272,6 +295,17 @@ class TunableSet {
       return fail(ErrorKind::unsupported, detail::exception_text("the input generator"));
     }
   }
+  bool checks_results() const { return make_result_check_ != nullptr; }
+  Result<std::unique_ptr<ResultCheck>> make_result_check(const Args& args, Stream stream,
+                                                         std::uint64_t most_bytes) const {
+    try {
+      auto check = make_result_check_(args, stream, most_bytes);
+      if (check && *check == nullptr) return fail(ErrorKind::unsupported, "there is no check");
+      return check;
+    } catch (...) {
+      return fail(ErrorKind::unsupported, detail::exception_text("the check of a result"));
+    }
+  }
   std::optional<Work> work(const K& key, const Args& args) const {
     try {
       return work_ ? work_(key, args) : std::nullopt;
@@ -286,6 +320,8 @@ class TunableSet {
   std::vector<std::pair<std::string, std::function<int(const K&)>>> groups_;
   MakeTrial make_trial_;
   Shortlist shortlist_;
+  std::function<Result<std::unique_ptr<ResultCheck>>(const Args&, Stream, std::uint64_t)>
+      make_result_check_;
   std::function<std::optional<Work>(const K&, const Args&)> work_;
 };
 

@@ -30,6 +30,7 @@
 
 #include "rooftune/decision.h"
 #include "rooftune/detail/decision_table.h"
+#include "rooftune/detail/online_tune.h"
 #include "rooftune/detail/problem.h"
 #include "rooftune/device.h"
 #include "rooftune/error.h"
@@ -44,6 +45,7 @@ struct CallReport {
   Origin origin = Origin::fallback;
   std::string_view candidate;  // that ran; lives as long as the session
   bool tuned = false;          // this call measured
+  bool online = false;         // and was itself what was measured (autotune.mode = "online")
 };
 
 namespace detail {
@@ -179,6 +181,8 @@ class Tuner final : public TunerBase {
   void reset() override {
     const std::lock_guard lock(mutex_);
     table_.clear();
+    for (Online& each : online_) ended_.push_back(std::move(each.tune));
+    online_.clear();
     ++generation_;
   }
   std::vector<std::string> names() const {
@@ -193,6 +197,14 @@ class Tuner final : public TunerBase {
   // A miss on a stream that is captured: nothing on it runs before the graph does, so nothing can
   // be measured or waited for. Takes what memory or the store know, or else the untuned choice.
   Status record(const K& key, const Args& args, Stream stream, CallReport* report);
+  // A miss in the mode "online". The decision that there may be cannot serve this call.
+  Status sample(const K& key, const Args& args, Stream stream, CallReport* report);
+  // The key's tune by calls; null when there is none.
+  std::shared_ptr<detail::OnlineTune> online_tune(const K& key) const;
+  bool tunes_online() const {
+    const AutotuneSettings& settings = context_.settings().autotune;
+    return settings.mode == Mode::online && (set_.checks_results() || !settings.verify);
+  }
   // Runs on the caller's output the first legal candidate of `order` that succeeds.
   // `failed` takes those that were tried and could not (shortage of memory aside, which passes).
   Status run_first(const std::vector<std::size_t>& order, const Args& args, Stream stream,
@@ -211,10 +223,17 @@ class Tuner final : public TunerBase {
   const std::string name_;
   TunableSet<K, Args> set_;
   detail::DecisionTable<K> table_;
-  mutable std::mutex mutex_;  // guards table_ writes, pending_ and generation_
+  mutable std::mutex mutex_;  // guards table_ writes and all below
   std::condition_variable pending_changed_;
   std::vector<K> pending_;
   std::uint64_t generation_ = 0;
+  struct Online {
+    K key;
+    std::shared_ptr<detail::OnlineTune> tune;
+  };
+  std::vector<Online> online_;  // keys that are being tuned by their calls
+  // Over, but perhaps not written to disk yet: what waits for that is destroyed with the tuner.
+  std::vector<std::shared_ptr<detail::OnlineTune>> ended_;
 };
 
 // One's own operation. An object of static storage duration serves every session and thread; the
@@ -375,6 +394,10 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
     if (!failed.empty()) demote(*entry, failed);
     return done;
   }
+  if (tunes_online()) {
+    lock.unlock();
+    return sample(key, args, stream, report);
+  }
   if (taken) {
     lock.unlock();
     return run_first(order_of(nullptr), args, stream, Origin::fallback, false, report);
@@ -424,10 +447,63 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
 }
 
 template <class K, class Args>
+std::shared_ptr<detail::OnlineTune> Tuner<K, Args>::online_tune(const K& key) const {
+  const auto at = std::find_if(online_.begin(), online_.end(),
+                               [&](const Online& each) { return same_key(each.key, key); });
+  return at != online_.end() ? at->tune : nullptr;
+}
+
+template <class K, class Args>
+Status Tuner<K, Args>::sample(const K& key, const Args& args, Stream stream, CallReport* report) {
+  std::shared_ptr<detail::OnlineTune> tune;
+  std::uint64_t generation = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    generation = generation_;
+    tune = online_tune(key);
+    if (tune == nullptr) {
+      const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+      tune =
+          detail::make_online_tune(context_, name_, entry != nullptr ? entry->decision : nullptr);
+      online_.push_back({key, tune});
+    }
+  }
+  detail::TypedProblem<K, Args> problem(set_, key, args, stream);
+  auto outcome = tune->call(problem);
+  if (!outcome || outcome->decision != nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (outcome) publish(key, outcome->decision, Origin::memory, generation);
+    std::erase_if(online_, [&](const Online& each) { return each.tune == tune; });
+    if (outcome) ended_.push_back(tune);
+  }
+  if (!outcome) return std::unexpected(outcome.error());
+  if (outcome->ran) {
+    if (report != nullptr) {
+      *report = {outcome->sampled ? Origin::measured : Origin::fallback, set_.name(*outcome->ran),
+                 outcome->sampled, outcome->sampled};
+    }
+    return {};
+  }
+  if (const Decision* decision = outcome->decision.get()) {
+    return run_first(order_of(decision), args, stream, decision->origin, false, report);
+  }
+  return run_first(tune->order(), args, stream, Origin::fallback, false, report);
+}
+
+template <class K, class Args>
 Status Tuner<K, Args>::record(const K& key, const Args& args, Stream stream, CallReport* report) {
   const detail::Entry<K>* entry = table_.find(key, key_hash(key));
   if (entry != nullptr && usable(entry->ranking, args)) {
     return run_first(order_of(entry->decision.get()), args, stream, entry->origin, false, report);
+  }
+  if (tunes_online()) {
+    std::unique_lock lock(mutex_);
+    if (const auto tune = online_tune(key)) {
+      lock.unlock();
+      if (const auto order = tune->order(); usable(order, args)) {
+        return run_first(order, args, stream, Origin::fallback, false, report);
+      }
+    }
   }
   const detail::TypedProblem<K, Args> problem(set_, key, args, stream);
   if (const auto stored = detail::load_decision(context_, name_, problem);

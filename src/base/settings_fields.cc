@@ -18,6 +18,7 @@ using std::string_view;
 constexpr std::array<string_view, 4> kLevels = {"minimal", "balanced", "extensive", "full"};
 constexpr std::array<string_view, 4> kPrecisions = {"highest", "split", "high", "medium"};
 constexpr std::array<string_view, 3> kOperands = {"auto", "cold", "warm"};
+constexpr std::array<string_view, 2> kModes = {"measure", "online"};
 constexpr std::array<string_view, 2> kPendings = {"wait", "fallback"};
 constexpr std::array<string_view, 4> kSinks = {"none", "stdout", "stderr", "file"};
 // The names of device/cpu/isa.h, which this room does not see; a test there compares them.
@@ -160,6 +161,7 @@ constexpr Field kFields[] = {
     choice<ROOFTUNE_MEMBER(autotune.level), kLevels>("autotune", "level",
                                                      "ROOFTUNE_AUTOTUNE_LEVEL"),
     boolean<ROOFTUNE_MEMBER(autotune.cache)>("autotune", "cache", "ROOFTUNE_AUTOTUNE_CACHE"),
+    choice<ROOFTUNE_MEMBER(autotune.mode), kModes>("autotune", "mode"),
     choice<ROOFTUNE_MEMBER(autotune.pending), kPendings>("autotune", "pending"),
     number<ROOFTUNE_MEMBER(autotune.pending_timeout_s)>("autotune", "pending_timeout_s", 0, kDay),
     number<ROOFTUNE_MEMBER(autotune.budget_s)>("autotune", "budget_s", 0, kDay),
@@ -290,6 +292,12 @@ std::string_view to_string(Operands operands) {
 std::string_view to_string(Level level) {
   return std::size_t(level) < settings_table::kLevels.size()
              ? settings_table::kLevels[std::size_t(level)]
+             : "unknown";
+}
+
+std::string_view to_string(Mode mode) {
+  return std::size_t(mode) < settings_table::kModes.size()
+             ? settings_table::kModes[std::size_t(mode)]
              : "unknown";
 }
 

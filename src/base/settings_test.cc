@@ -36,6 +36,7 @@ vendor_path = "one:two"
 [autotune]
 level = "extensive"
 cache = false
+mode = "online"
 pending = "fallback"
 pending_timeout_s = 5
 budget_s = 0.5
@@ -103,6 +104,7 @@ TEST(Settings, EverySettingIsRead) {
   const AutotuneSettings& autotune = settings.autotune;
   EXPECT_EQ(autotune.level, Level::extensive);
   EXPECT_FALSE(autotune.cache);
+  EXPECT_EQ(autotune.mode, Mode::online);
   EXPECT_EQ(autotune.pending, Pending::fallback);
   EXPECT_EQ(autotune.pending_timeout_s, 5);
   EXPECT_EQ(autotune.budget_s, 0.5);
@@ -204,6 +206,7 @@ TEST(Settings, BadTextAndFlagsAreRefused) {
   EXPECT_THAT(error_of("isa = \"avx\""), HasSubstr("did you mean \"avx2\"?"));
   EXPECT_THAT(error_of("isa = \"avx512_bf\""), HasSubstr("did you mean \"avx512_bf16\"?"));
   EXPECT_THAT(error_of("[autotune]\npending = \"block\""), HasSubstr("\"wait\", \"fallback\""));
+  EXPECT_THAT(error_of("[autotune]\nmode = \"offline\""), HasSubstr("\"measure\", \"online\""));
 }
 
 TEST(Settings, UnknownKeysNameTheNearestKnownOne) {

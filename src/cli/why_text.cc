@@ -95,6 +95,14 @@ std::string ending_text(const Decision& decision) {
         "({}).",
         counts);
   }
+  if (decision.mode == Mode::online) {
+    return decision.partial
+               ? fmt::format("Calls are the samples, and go on being ({} so far).", counts)
+               : fmt::format(
+                     "Calls were the samples, {} of them, until the times could be told "
+                     "apart ({}).",
+                     decision.cost.launches, counts);
+  }
   if (decision.short_circuit) {
     return fmt::format("{} reached the limit, and the search ended there ({}).",
                        *decision.short_circuit, counts);
@@ -151,13 +159,21 @@ std::string search_text(const Decision& decision) {
           format_seconds(*decision.limit_s), percent(decision.bound->threshold));
     }
   } else {
-    text += "There is no limit (the level is full, or the peaks could not be measured).\n";
+    text += decision.mode == Mode::online
+                ? "There is no limit: to probe the device would have held up a call.\n"
+                : "There is no limit (the level is full, or the peaks could not be measured).\n";
   }
   text += ending_text(decision);
-  text +=
-      decision.operands == Operands::cold
-          ? "\nOperands were cold: too large together for a cache to hold them between launches."
-          : "\nOperands were warm: every launch had the same.";
+  if (!decision.not_online.empty()) {
+    text +=
+        fmt::format(" It was measured apart, although mode = \"online\": {}.", decision.not_online);
+  }
+  if (decision.mode == Mode::measure) {
+    text +=
+        decision.operands == Operands::cold
+            ? "\nOperands were cold: too large together for a cache to hold them between launches."
+            : "\nOperands were warm: every launch had the same.";
+  }
   if (const auto share = roofline_share(decision)) {
     text += fmt::format("\n{} runs at {} of the roofline.", decision.winner, percent(*share));
   }

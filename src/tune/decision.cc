@@ -170,6 +170,8 @@ std::string to_json(const Decision& decision) {
   json["rounds"] = decision.rounds;
   json["budget_s"] = decision.budget_s;
   json["operands"] = to_string(decision.operands);
+  json["mode"] = to_string(decision.mode);
+  json["not_online"] = decision.not_online;
   json["cost"] = {{"probe_s", decision.cost.probe_s},
                   {"compile_s", decision.cost.compile_s},
                   {"measure_s", decision.cost.measure_s},
@@ -232,6 +234,9 @@ Result<Decision> decision_from_json(std::string_view text) {
   decision.budget_s = number_member(json, "budget_s").value_or(0);
   const auto cold = to_string(Operands::cold);
   decision.operands = string_member(json, "operands") == cold ? Operands::cold : Operands::warm;
+  decision.mode =
+      parse_enum<Mode>(string_member(json, "mode").value_or(""), 2).value_or(Mode::measure);
+  decision.not_online = string_member(json, "not_online").value_or("");
   if (const Json* cost = find_member(json, "cost"); cost && cost->is_object()) {
     decision.cost.probe_s = number_member(*cost, "probe_s").value_or(0);
     decision.cost.compile_s = number_member(*cost, "compile_s").value_or(0);

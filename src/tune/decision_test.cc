@@ -47,6 +47,19 @@ TEST(Decision, EqualsThatAreNoNamesAreNone) {
   }
 }
 
+TEST(Decision, HowItWasMadeIsKept) {
+  const auto measured = decision_from_json(to_json(decided()));
+  ASSERT_TRUE(measured);
+  EXPECT_EQ(measured->mode, Mode::measure);
+  Decision decision = decided();
+  decision.mode = Mode::online;
+  decision.not_online = "why";
+  const auto read = decision_from_json(to_json(decision));
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->mode, Mode::online);
+  EXPECT_EQ(read->not_online, "why");
+}
+
 TEST(Decision, WhoLeavesTheRankingIsNobodysEqual) {
   Decision decision = decided();
   std::erase(decision.ranking, "b");

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "rooftune/tuner.h"
-#include "tune/plan.h"
+#include "tune/conclusion.h"
 
 namespace rooftune::detail {
 
@@ -39,10 +39,8 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
 }
 
 std::vector<std::size_t> untuned_order(const Problem& problem) {
-  std::vector<Memberships> memberships;
-  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
   std::vector<std::size_t> order;
-  for (const auto& round : make_plan(memberships)) {
+  for (const auto& round : plan_of(problem)) {
     const auto members = by_guess(problem, round, nullptr);
     order.insert(order.end(), members.begin(), members.end());
   }
@@ -72,6 +70,11 @@ double GuessCheck::deviation() const {
   double squares = 0;
   for (const double error : errors_) squares += (error - middle) * (error - middle);
   return std::max(std::sqrt(squares / double(errors_.size() - 1)), kLeastDeviation);
+}
+
+std::optional<double> GuessCheck::expected_s(double guess_s) const {
+  if (errors_.empty()) return std::nullopt;
+  return guess_s * std::exp(mean());
 }
 
 bool GuessCheck::promising(double guess_s, double leader_s) const {

@@ -3,6 +3,7 @@
 #define ROOFTUNE_TUNE_GUESSES_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
 class GuessCheck {
  public:
   void add(double guess_s, double measured_s);
+  // What a candidate of this guess is likely to take; nothing while no time is known.
+  std::optional<double> expected_s(double guess_s) const;
   // Whether a candidate may well beat the leader. True while too few are known.
   bool promising(double guess_s, double leader_s) const;
   // Whether a time is so much longer than its guess makes likely that it was probably disturbed.

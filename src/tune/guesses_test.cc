@@ -23,6 +23,15 @@ TEST(GuessCheck, AFactorThatAllShareDoesNotMatter) {
   EXPECT_TRUE(check.surprising(2, 30));
 }
 
+TEST(GuessCheck, ExpectsWhatTheOthersTook) {
+  GuessCheck check;
+  EXPECT_FALSE(check.expected_s(1));
+  check.add(1, 3);
+  EXPECT_DOUBLE_EQ(*check.expected_s(2), 6);
+  check.add(1, 3.0 * 4);
+  EXPECT_DOUBLE_EQ(*check.expected_s(2), 2 * 6);
+}
+
 TEST(GuessCheck, WhereGuessesErrMuchMoreIsTried) {
   GuessCheck check;
   check.add(1, 1);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "base/clock.h"
 #include "tune/charge.h"
+#include "tune/conclusion.h"
 #include "tune/context_internals.h"
 
 namespace rooftune::detail {
@@ -18,18 +18,7 @@ int repeats_for(double shortest, double each) {
   return static_cast<int>(std::clamp(std::ceil(shortest / each * 1.1), 1.0, double(kMostRepeats)));
 }
 
-std::string format_scientific(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2e", value);
-  return text;
-}
-
 }  // namespace
-
-bool disqualified(Verdict verdict) {
-  return verdict == Verdict::wrong || verdict == Verdict::build_failed ||
-         verdict == Verdict::launch_failed;
-}
 
 Measurement::Measurement(TuneContext& context, Problem& problem, Decision& decision)
     : context_(context),
@@ -39,14 +28,8 @@ Measurement::Measurement(TuneContext& context, Problem& problem, Decision& decis
       decision_(decision),
       visits_(problem.size()) {}
 
-void Measurement::disqualify(std::size_t i, Verdict verdict, std::string reason) {
-  evidence(i).verdict = verdict;
-  evidence(i).reason = std::move(reason);
-  evidence(i).samples.clear();
-}
-
 void Measurement::not_timed(std::size_t i, std::string reason) {
-  disqualify(i, Verdict::not_timed, std::move(reason));
+  disqualify(evidence(i), Verdict::not_timed, std::move(reason));
   visits_[i].untimed = true;
 }
 
@@ -65,7 +48,7 @@ std::optional<double> Measurement::timed(std::size_t i, int repeats, FunctionRef
   if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
     // A shortage of memory passes: nothing of this search is to be believed later.
     if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
-    disqualify(i, Verdict::launch_failed, seconds.error().text);
+    disqualify(evidence(i), Verdict::launch_failed, seconds.error().text);
     return std::nullopt;
   }
   if (!seconds || *seconds == 0) return 0;
@@ -87,7 +70,7 @@ bool Measurement::in_place(std::size_t i) {
   const auto lock = client_.exclusive();
   Status done = problem_.run_trial(i);
   if (done) done = client_.synchronize(problem_.stream());
-  if (!done) disqualify(i, Verdict::launch_failed, done.error().text);
+  if (!done) disqualify(evidence(i), Verdict::launch_failed, done.error().text);
   return done.has_value();
 }
 
@@ -139,7 +122,7 @@ std::optional<double> Measurement::first_launch(std::size_t i, Preparation& prep
   visits_[i].launched = true;
   last_.reset();
   if (Status built = wait_until_built(i, preparation); !built) {
-    disqualify(i, Verdict::build_failed, built.error().text);
+    disqualify(evidence(i), Verdict::build_failed, built.error().text);
     return std::nullopt;
   }
   if (settings_.verify) {
@@ -160,33 +143,7 @@ bool Measurement::verify(std::size_t i) {
   const double begin = steady_now_s();
   const auto check = problem_.check();
   context_.internals().span("verify", problem_.name(i), begin);
-  CandidateEvidence& candidate = evidence(i);
-  if (!check) {
-    candidate.verified = false;
-    candidate.reason = "could not be verified: " + check.error().text;
-    return true;
-  }
-  if (!check->complete || !check->contained) {
-    disqualify(i, Verdict::wrong,
-               check->complete ? "something beside the output was written"
-                               : "part of the output was not written");
-    return false;
-  }
-  if (!check->conclusive) {
-    candidate.verified = false;
-    candidate.reason = "the operands say nothing about its result: not verified";
-    return true;
-  }
-  candidate.error = check->error;
-  candidate.error_bound = check->error_bound;
-  candidate.verified = check->right();
-  if (!candidate.verified) {
-    disqualify(i, Verdict::wrong,
-               "relative error " + format_scientific(check->error) + ", allowed are " +
-                   format_scientific(check->error_bound));
-    return false;
-  }
-  return true;
+  return record_check(evidence(i), check);
 }
 
 }  // namespace rooftune::detail

@@ -15,8 +15,6 @@
 
 namespace rooftune::detail {
 
-bool disqualified(Verdict verdict);
-
 // What happens to a candidate goes into its evidence in the decision, and what it cost into the
 // decision's cost. The trial of the problem has been made. For one search, on one thread.
 class Measurement {
@@ -39,8 +37,6 @@ class Measurement {
   bool launched(std::size_t i) const { return visits_[i].launched; }
   // Ran, but could not be timed.
   bool untimed(std::size_t i) const { return visits_[i].untimed; }
-  // Takes a candidate out of the race.
-  void disqualify(std::size_t i, Verdict verdict, std::string reason);
   // Seconds spent waiting for candidates to be built.
   double waited_s() const { return waited_s_; }
   // Nothing can be measured on this trial: no fault of a candidate.

@@ -48,14 +48,26 @@ void Preparation::work() {
   }
 }
 
+std::vector<Preparation::Entry>::iterator Preparation::find(std::size_t member) {
+  return std::find_if(entries_.begin(), entries_.end(),
+                      [&](const Entry& each) { return each.member == member; });
+}
+
 Preparation::Built Preparation::wait(std::size_t member) {
   std::unique_lock lock(mutex_);
-  const auto entry = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& each) { return each.member == member; });
+  const auto entry = find(member);
   if (entry == entries_.end()) return {build_(member), 0};
   if (entry->stage == Stage::open) build(*entry, lock);
   changed_.wait(lock, [&] { return entry->stage == Stage::done; });
   return entry->built;
+}
+
+std::optional<Preparation::Built> Preparation::ready(std::size_t member) {
+  if (threads_.empty()) return wait(member);
+  const std::lock_guard lock(mutex_);
+  const auto entry = find(member);
+  if (entry == entries_.end()) return Built{build_(member), 0};
+  return entry->stage == Stage::done ? std::optional(entry->built) : std::nullopt;
 }
 
 }  // namespace rooftune::detail

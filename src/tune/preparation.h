@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Preparation {
   };
   // What became of a member; builds it here when no thread has begun to.
   Built wait(std::size_t member);
+  // The same without waiting for a thread: nothing while the member is not built yet.
+  std::optional<Built> ready(std::size_t member);
 
  private:
   enum class Stage { open, building, done };
@@ -40,6 +43,7 @@ class Preparation {
     Stage stage = Stage::open;
     Built built = {};
   };
+  std::vector<Entry>::iterator find(std::size_t member);
   void work();
   void build(Entry& entry, std::unique_lock<std::mutex>& lock);
 

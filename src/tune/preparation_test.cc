@@ -24,6 +24,37 @@ TEST(PreparationTest, WithoutThreadsBuildsWhenAsked) {
   EXPECT_EQ(built, std::vector<std::size_t>{1});
 }
 
+TEST(PreparationTest, ReadyDoesNotWaitForAThread) {
+  std::latch asked(1);
+  Preparation preparation(
+      {7},
+      [&](std::size_t) -> Status {
+        asked.wait();
+        return fail(ErrorKind::build_failed, "seven");
+      },
+      1);
+  EXPECT_FALSE(preparation.ready(7));
+  asked.count_down();
+  EXPECT_FALSE(preparation.wait(7).status);
+  const auto built = preparation.ready(7);
+  ASSERT_TRUE(built);
+  EXPECT_FALSE(built->status);
+}
+
+TEST(PreparationTest, WithoutThreadsReadyBuilds) {
+  int built = 0;
+  Preparation preparation(
+      {1},
+      [&](std::size_t) {
+        ++built;
+        return Status{};
+      },
+      0);
+  EXPECT_TRUE(preparation.ready(1));
+  EXPECT_TRUE(preparation.ready(1));
+  EXPECT_EQ(built, 1);
+}
+
 TEST(PreparationTest, ThreadsBuildAtTheSameTimeAndEachOnce) {
   constexpr std::size_t kMembers = 4;
   std::latch all_begun(kMembers);  // nobody ends before everybody has begun

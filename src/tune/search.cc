@@ -12,13 +12,12 @@
 #include "rooftune/tuner.h"
 #include "throughput/roofline.h"
 #include "tune/charge.h"
-#include "tune/choice.h"
+#include "tune/conclusion.h"
 #include "tune/context_internals.h"
 #include "tune/guesses.h"
 #include "tune/measurement.h"
 #include "tune/operand_places.h"
 #include "tune/own_stream.h"
-#include "tune/plan.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
 
@@ -40,52 +39,28 @@ class Search {
         problem_(problem),
         prior_(prior),
         client_(problem.client()),
+        plan_(plan_of(problem)),
+        decision_(begin_decision(settings_, tuner, problem, plan_, prior)),
         measurement_(context, problem, decision_) {
-    decision_.operation = tuner;
-    decision_.key = problem.key_json();
-    decision_.device = client_.name();
-    decision_.fingerprint = client_.fingerprint().digest();
-    decision_.budget_s = settings_.budget_s;
-    decision_.origin = Origin::measured;
-    for (std::size_t i = 0; i < problem.size(); ++i) {
-      CandidateEvidence evidence;
-      evidence.name = problem.name(i);
-      evidence.version = problem.version(i);
-      if (const CandidateEvidence* old = prior ? prior->find(evidence.name) : nullptr;
-          old != nullptr && old->version == evidence.version) {
-        evidence = *old;
-      }
-      decision_.candidates.push_back(std::move(evidence));
+    if (settings_.mode == Mode::online) {
+      decision_.not_online = "the operation has no check of a call's own result";
     }
   }
 
   Result<Decision> run() {
-    std::vector<Memberships> memberships;
-    for (std::size_t i = 0; i < problem_.size(); ++i) {
-      memberships.push_back(problem_.memberships(i));
-    }
-    const auto plan = make_plan(memberships);
-    for (const auto& round : plan) {
-      decision_.rounds.emplace_back();
-      for (const std::size_t i : round) decision_.rounds.back().push_back(problem_.name(i));
-    }
-    if (problem_.size() == 1) {
-      decision_.candidates[0].reason = "the only candidate";
-      finish({0});
-      return std::move(decision_);
-    }
+    if (problem_.size() == 1) return only_candidate(std::move(decision_));
     const OwnStream own(client_, problem_);
     if (!own.error.has_value()) return std::unexpected(own.error.error());
     std::vector<std::size_t> members;
     const auto begin_round = [&](const std::vector<std::size_t>& round) {
-      members = members_of(round);
+      members = members_of_round(decision_, problem_, round, later_);
       const std::size_t threads =
           client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
       preparation_.emplace(
           members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
     };
     // The first round is built while the inputs are made and the device is probed.
-    if (!plan.empty()) begin_round(plan[0]);
+    if (!plan_.empty()) begin_round(plan_[0]);
     if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
       return std::unexpected(made.error());
     }
@@ -101,8 +76,8 @@ class Search {
     find_limit();
     start_s_ = client_.now_s();
     bool served = false;
-    for (std::size_t r = 0; r < plan.size() && !served; ++r) {
-      if (r > 0) begin_round(plan[r]);
+    for (std::size_t r = 0; r < plan_.size() && !served; ++r) {
+      if (r > 0) begin_round(plan_[r]);
       served = run_round(members);
       // Nobody ran: those that were not expected to be good have their turn, some at a time.
       while (!served && !later_.empty() && !measurement_.trial_error() && !decision_.partial) {
@@ -117,7 +92,9 @@ class Search {
       if (!served && decision_.partial) break;
     }
     preparation_.reset();
-    return conclude(plan);
+    std::vector<bool> untimed;
+    for (std::size_t i = 0; i < problem_.size(); ++i) untimed.push_back(measurement_.untimed(i));
+    return conclude(std::move(decision_), problem_, plan_, settings_, untimed);
   }
 
  private:
@@ -200,31 +177,6 @@ class Search {
            client_.now_s() - start_s_ - compiling_s >= settings_.budget_s;
   }
 
-  // Those of a round that can run this problem and have not failed before.
-  std::vector<std::size_t> members_of(const std::vector<std::size_t>& round) {
-    std::vector<std::size_t> members;
-    for (const std::size_t i : round) {
-      if (const char* reason = problem_.illegal_because(i)) {
-        // Evidence from another problem of this key stays: it may be legal there again.
-        if (evidence(i).samples.empty() && !disqualified(evidence(i).verdict)) {
-          measurement_.disqualify(i, Verdict::illegal, reason);
-        }
-        continue;
-      }
-      if (!disqualified(evidence(i).verdict)) members.push_back(i);
-    }
-    std::vector<Hopeless> hopeless;
-    members = by_guess(problem_, std::move(members), &hopeless);
-    later_.clear();
-    for (auto& [i, reason] : hopeless) {
-      later_.push_back(i);
-      if (!evidence(i).samples.empty()) continue;
-      evidence(i).verdict = Verdict::eliminated;
-      evidence(i).reason = std::move(reason);
-    }
-    return members;
-  }
-
   // Measures the members of a round; true when at least one has a valid time.
   bool run_round(const std::vector<std::size_t>& members) {
     std::vector<std::vector<double>> prior;
@@ -246,23 +198,9 @@ class Search {
     if (const auto ended_by = schedule.short_circuit()) {
       decision_.short_circuit = problem_.name(members[*ended_by]);
     }
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      CandidateEvidence& candidate = evidence(members[m]);
-      if (disqualified(candidate.verdict) || candidate.verdict == Verdict::not_timed) continue;
-      if (schedule.samples(m).empty()) {
-        if (candidate.verdict == Verdict::eliminated) continue;  // not worth measuring
-        candidate.verdict = Verdict::not_tried;
-        candidate.reason = schedule.short_circuit() ? "the search had ended at the limit"
-                                                    : "the budget was spent before its turn";
-        continue;
-      }
-      candidate.samples = schedule.samples(m);
-      candidate.verdict = schedule.eliminated(m) ? Verdict::eliminated : Verdict::ranked;
-      if (schedule.eliminated(m)) {
-        candidate.reason =
-            "more than " + format_ratio(settings_.eliminate_ratio) + " times the leader's time";
-      }
-    }
+    record_round(decision_, members, schedule, settings_,
+                 schedule.short_circuit() ? "the search had ended at the limit"
+                                          : "the budget was spent before its turn");
     return schedule.any_valid();
   }
 
@@ -277,13 +215,6 @@ class Search {
     evidence(i).reason = "not expected to come near the leader, as others kept to their guesses";
     later_.push_back(i);
     return false;
-  }
-
-  static std::string format_ratio(double ratio) {
-    std::string text = std::to_string(ratio);
-    while (text.ends_with('0')) text.pop_back();
-    if (text.ends_with('.')) text.pop_back();
-    return text;
   }
 
   // The first row of a candidate, held against its guess. One sample ends the race for a slow one:
@@ -357,79 +288,12 @@ class Search {
     return once >= kLong || (leader && once > kHopeless * *leader && once > kWorthSaving);
   }
 
-  // --- The decision --------------------------------------------------------------------------
-
-  Result<Decision> conclude(const std::vector<std::vector<std::size_t>>& plan) {
-    std::vector<bool> planned(problem_.size(), false);
-    for (const auto& round : plan) {
-      for (const std::size_t i : round) planned[i] = true;
-    }
-    std::vector<std::size_t> ranking;
-    for (std::size_t i = 0; i < problem_.size(); ++i) {
-      CandidateEvidence& candidate = evidence(i);
-      if (!candidate.samples.empty() && !disqualified(candidate.verdict) &&
-          candidate.verdict != Verdict::not_timed) {
-        ranking.push_back(i);
-        // Measured for another problem of this key, and not in the race this time.
-        if (candidate.verdict != Verdict::eliminated) candidate.verdict = Verdict::ranked;
-      } else if (candidate.verdict == Verdict::not_tried && candidate.reason.empty()) {
-        candidate.reason = planned[i] ? "in a later round" : "not for this key";
-      }
-    }
-    if (ranking.empty()) {
-      // Nothing could be timed, but something may have run.
-      for (std::size_t i = 0; i < problem_.size() && ranking.empty(); ++i) {
-        if (measurement_.untimed(i) && !disqualified(evidence(i).verdict)) ranking.push_back(i);
-      }
-      if (ranking.empty()) return nothing_ran();
-      decision_.storable = false;
-      decision_.origin = Origin::fallback;
-      decision_.winner = problem_.name(ranking[0]);
-      decision_.ranking = {decision_.winner};
-      decision_.verified = evidence(ranking[0]).verified;
-      return std::move(decision_);
-    }
-    const Choice choice = choose(decision_.candidates, std::move(ranking), untuned(),
-                                 settings_.margin, settings_.confidence);
-    for (const std::size_t i : choice.same) {
-      decision_.same_as_winner.push_back(problem_.name(i));
-    }
-    finish(choice.ranking);
-    return std::move(decision_);
-  }
-
-  // The candidate that runs this problem without measuring.
-  std::optional<std::size_t> untuned() const {
-    const std::vector<std::size_t> order = untuned_order(problem_);
-    const auto legal = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
-      return problem_.illegal_because(i) == nullptr;
-    });
-    return legal != order.end() ? std::optional(*legal) : std::nullopt;
-  }
-
-  void finish(const std::vector<std::size_t>& ranking) {
-    for (const std::size_t i : ranking) decision_.ranking.push_back(problem_.name(i));
-    CandidateEvidence& winner = evidence(ranking.front());
-    decision_.winner = winner.name;
-    decision_.verified = winner.verified;
-    winner.verdict = Verdict::winner;
-  }
-
-  Result<Decision> nothing_ran() const {
-    std::string text = "no candidate of " + decision_.operation + " could run on " +
-                       decision_.device + " for " + decision_.key + ":";
-    for (const CandidateEvidence& candidate : decision_.candidates) {
-      text += "\n  " + candidate.name + " (" + std::string(to_string(candidate.verdict)) +
-              "): " + candidate.reason;
-    }
-    return fail(ErrorKind::no_candidate, std::move(text));
-  }
-
   TuneContext& context_;
   const AutotuneSettings& settings_;
   Problem& problem_;
   const Decision* const prior_;
   Client& client_;
+  const Plan plan_;
   Decision decision_;
   std::optional<Work> work_;
   double working_set_ = 0;         // bytes that launches go over before they meet the same again

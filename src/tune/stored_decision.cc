@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "rooftune/tuner.h"
+#include "tune/conclusion.h"
 #include "tune/context_internals.h"
-#include "tune/plan.h"
 
 namespace rooftune {
 namespace {
@@ -21,6 +21,22 @@ std::string store_version(const TuneContext& context) {
   const std::string version(kStoreVersion);
   return operands == Operands::automatic ? version
                                          : version + "-" + std::string(to_string(operands));
+}
+
+// Trouble with the store is the store's to report; the decision lives on in memory.
+void write_decision(const TuneContext& context, Environment& environment,
+                    const Decision& decision) {
+  const std::string ns =
+      autotune_namespace(store_version(context), decision.fingerprint, decision.operation);
+  static_cast<void>(
+      environment.merge(ns, decision.key, [&](const std::optional<std::string>& existing) {
+        if (!existing) return to_json(decision);
+        const auto older = decision_from_json(*existing);
+        if (!older) return to_json(decision);
+        // What another process has finished meanwhile is worth more than what is not finished.
+        if (decision.partial && !older->partial && !older->ranking.empty()) return *existing;
+        return to_json(merged(*older, decision));
+      }));
 }
 
 std::optional<std::size_t> find_candidate(const detail::Problem& problem, std::string_view name) {
@@ -51,9 +67,7 @@ Decision believable(Decision stored, const detail::Problem& problem) {
 bool is_complete(const Decision& decision, const detail::Problem& problem) {
   if (decision.ranking.empty()) return false;
   if (decision.short_circuit || problem.size() == 1) return true;
-  std::vector<Memberships> memberships;
-  for (std::size_t i = 0; i < problem.size(); ++i) memberships.push_back(problem.memberships(i));
-  for (const auto& round : make_plan(memberships)) {
+  for (const auto& round : detail::plan_of(problem)) {
     bool decided = false;
     for (const std::size_t i : round) {
       const CandidateEvidence* candidate = decision.find(problem.name(i));
@@ -108,26 +122,21 @@ void keep_decision(TuneContext& context, Decision& decision) {
   TuneContext::Internals& internals = context.internals();
   const auto environment = internals.environment();
   const double begin = steady_now_s();
-  const std::string ns =
-      autotune_namespace(store_version(context), decision.fingerprint, decision.operation);
-  const auto write = [&] {
-    // Trouble with the store is the store's to report; the decision lives on in memory.
-    static_cast<void>(
-        environment->merge(ns, decision.key, [&](const std::optional<std::string>& existing) {
-          if (!existing) return to_json(decision);
-          const auto older = decision_from_json(existing.value_or(""));
-          return to_json(older ? merged(*older, decision) : decision);
-        }));
-  };
-  if (decision.storable) write();
+  if (decision.storable) write_decision(context, *environment, decision);
   decision.cost.store_s = steady_now_s() - begin;
   // What it cost to store is known only now, and `why` is to tell the truth about it: a second
   // write, of a fraction of a millisecond, once for each key.
-  if (decision.storable) write();
+  if (decision.storable) write_decision(context, *environment, decision);
   const std::string line = to_json(decision);
   static_cast<void>(environment->append_record(RecordKind::autotune, line));
   internals.span("store", "put", begin);
   internals.write_record(line);
+}
+
+void keep_evidence(TuneContext& context, const Decision& partial) {
+  const double begin = steady_now_s();
+  if (partial.storable) write_decision(context, *context.internals().environment(), partial);
+  context.internals().span("store", "put", begin);
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include "rooftune/decision.h"
 #include "rooftune/detail/problem.h"
+#include "rooftune/tune_context.h"
 
 namespace rooftune {
 
@@ -18,6 +19,14 @@ bool is_complete(const Decision& decision, const detail::Problem& problem);
 // The newer decision, with evidence that only the older one has: samples of candidates that were
 // not tried now, and candidates that this build does not know.
 Decision merged(const Decision& older, Decision newer);
+
+namespace detail {
+
+// Writes what is known so far to the store, if there is not more in it. No record is written:
+// keep_decision() does that at the end.
+void keep_evidence(TuneContext& context, const Decision& partial);
+
+}  // namespace detail
 
 }  // namespace rooftune
 

@@ -107,6 +107,33 @@ class ToyTrial final : public Trial<ToyArgs> {
   ToyArgs args_;
 };
 
+// Of the caller's own output. A check takes `seconds` of the device's time.
+class ToyResultCheck final : public ResultCheck {
+ public:
+  ToyResultCheck(FakeClient& device, const ToyArgs& args, double seconds)
+      : device_(device), args_(args), seconds_(seconds) {
+    std::fill_n(args_.out, args_.size, ToyTrial::kPoison);
+  }
+  Result<Check> check(Stream) override {
+    device_.advance(seconds_);
+    Check check;
+    check.error_bound = 1e-6;
+    check.conclusive = false;
+    for (std::int64_t i = 0; i < args_.size; ++i) {
+      if (args_.in[i] != 0) check.conclusive = true;
+      if (args_.out[i] == ToyTrial::kPoison) check.complete = false;
+      check.error = std::max(check.error, double(std::abs(args_.out[i] - 2 * args_.in[i])));
+    }
+    return check;
+  }
+  Status restore(Stream) override { return {}; }
+
+ private:
+  FakeClient& device_;
+  const ToyArgs args_;
+  const double seconds_;
+};
+
 // A candidate of a toy set.
 struct ToyCandidate {
   std::string name;
@@ -167,8 +194,10 @@ class ToyWorld {
                     const std::filesystem::path& folder = {})
       : ToyWorld(std::make_shared<FakeClient>(std::move(script)), std::move(candidates),
                  std::move(settings), folder) {}
+  // `more` adds to what describe_toy has filled.
   ToyWorld(std::shared_ptr<FakeClient> on, std::vector<ToyCandidate> candidates,
-           Settings settings = {}, const std::filesystem::path& folder = {})
+           Settings settings = {}, const std::filesystem::path& folder = {},
+           const ToyDescribe& more = {})
       : device(std::move(on)) {
     const std::filesystem::path place = folder.empty() ? own_.path() : folder;
     if (settings.environment == "project") settings.environment = "local";
@@ -177,8 +206,11 @@ class ToyWorld {
         [this](const std::string& text) { warnings.push_back(text); });
     tuner = static_cast<Tuner<ToyKey, ToyArgs>*>(
         &context->tuner("toy", [&]() -> std::unique_ptr<TunerBase> {
-          return std::make_unique<Tuner<ToyKey, ToyArgs>>(*context, "toy",
-                                                          describe_toy(std::move(candidates)));
+          return std::make_unique<Tuner<ToyKey, ToyArgs>>(
+              *context, "toy", [&](TunableSet<ToyKey, ToyArgs>& set) {
+                describe_toy(std::move(candidates))(set);
+                if (more) more(set);
+              });
         }));
   }
 

@@ -27,6 +27,12 @@ class Problem {
   virtual std::optional<Work> work() const = 0;
   virtual std::string key_json() const = 0;
   virtual Status prepare(std::size_t i) = 0;  // several candidates at the same time
+  // The call itself, on the caller's operands.
+  virtual bool checks_results() const = 0;
+  virtual Result<std::unique_ptr<ResultCheck>> make_result_check(std::uint64_t most_bytes) = 0;
+  virtual Status run(std::size_t i) = 0;
+  // The same problem for those who prepare candidates when the call is over.
+  virtual std::unique_ptr<Problem> kept() const = 0;
   // Measuring. make_trial() comes first and once; the others act on what it made.
   virtual Status make_trial(std::uint64_t most_bytes) = 0;
   virtual std::uint64_t scratch_bytes() const = 0;
@@ -43,7 +49,10 @@ class Problem {
 };
 
 template <class K, class Args>
-class TypedProblem final : public Problem {
+class KeptProblem;
+
+template <class K, class Args>
+class TypedProblem : public Problem {
  public:
   TypedProblem(const TunableSet<K, Args>& set, const K& key, const Args& args, Stream stream)
       : set_(set), key_(key), args_(args), stream_(stream) {}
@@ -63,6 +72,14 @@ class TypedProblem final : public Problem {
   std::optional<Work> work() const override { return set_.work(key_, args_); }
   std::string key_json() const override { return rooftune::key_json(key_); }
   Status prepare(std::size_t i) override { return set_.prepare(i, args_); }
+  bool checks_results() const override { return set_.checks_results(); }
+  Result<std::unique_ptr<ResultCheck>> make_result_check(std::uint64_t most_bytes) override {
+    return set_.make_result_check(args_, stream_, most_bytes);
+  }
+  Status run(std::size_t i) override { return set_.run(i, args_, stream_); }
+  std::unique_ptr<Problem> kept() const override {
+    return std::make_unique<KeptProblem<K, Args>>(set_, key_, args_, stream_);
+  }
   Status make_trial(std::uint64_t most_bytes) override {
     auto trial = set_.make_trial(key_, args_, stream_, most_bytes);
     if (!trial) return std::unexpected(trial.error());
@@ -112,6 +129,20 @@ class TypedProblem final : public Problem {
   std::unique_ptr<Trial<Args>> trial_;
   std::vector<Args> copies_;
   std::size_t turn_ = 0;  // 0: the trial's own operands, i: copy i - 1
+};
+
+// A problem with copies of its own of the key and the arguments. What those point to may be gone.
+template <class K, class Args>
+struct KeptArguments {
+  K kept_key;
+  Args kept_args;
+};
+template <class K, class Args>
+class KeptProblem final : private KeptArguments<K, Args>, public TypedProblem<K, Args> {
+ public:
+  KeptProblem(const TunableSet<K, Args>& set, const K& key, const Args& args, Stream stream)
+      : KeptArguments<K, Args>{key, args},
+        TypedProblem<K, Args>(set, this->kept_key, this->kept_args, stream) {}
 };
 
 }  // namespace rooftune::detail

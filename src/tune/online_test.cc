@@ -1,0 +1,68 @@
+#include "tune/online.h"
+
+#include <gtest/gtest.h>
+
+namespace rooftune::detail {
+namespace {
+
+TEST(MostExpectedRatio, LeavesRoomForTheCheck) {
+  constexpr double kLeader = 1e-3;
+  for (const double share : {0.0, 0.1, 0.3, 0.5, 1.0}) {
+    const double ratio = most_expected_ratio(kLeader, share * kLeader);
+    EXPECT_LT(ratio + share, kMostPerCall) << share;
+    EXPECT_GE(ratio, 1) << "who is as good as the leader may be tried: " << share;
+    EXPECT_LE(ratio, most_expected_ratio(kLeader, 0));
+  }
+}
+
+TEST(MostExpectedRatio, DoesNotWaitForACheckThatCannotBeFittedIn) {
+  EXPECT_EQ(most_expected_ratio(1e-3, 5e-3), most_expected_ratio(1e-3, 0));
+}
+
+constexpr Likeness::Size kFirst = {1000, 10}, kOther = {500, 8};
+
+TEST(Likeness, CallsLikeTheFirstCount) {
+  Likeness likeness;
+  EXPECT_EQ(likeness.scale(kFirst), 1);
+  EXPECT_EQ(likeness.scale(kFirst), 1);
+  EXPECT_EQ(likeness.scale(kOther), std::nullopt);
+  EXPECT_EQ(likeness.scale(kFirst), 1);
+}
+
+TEST(Likeness, SizesThatTakeTurnsAreNotMixed) {
+  Likeness likeness;
+  for (int call = 0; call < 1000; ++call) {
+    EXPECT_EQ(likeness.scale(kFirst), 1);
+    EXPECT_EQ(likeness.scale(kOther), std::nullopt);
+  }
+}
+
+TEST(Likeness, WhereNoSizeComesBackAllCountInProportion) {
+  Likeness likeness;
+  ASSERT_EQ(likeness.scale(kFirst), 1);
+  std::optional<double> scale;
+  int calls = 0;
+  while (!(scale = likeness.scale(kOther)) && calls < 1000) ++calls;
+  EXPECT_GT(calls, 10);
+  EXPECT_LT(calls, 100);
+  EXPECT_EQ(scale, 2);
+  EXPECT_EQ(likeness.scale(kFirst), 1);
+  EXPECT_EQ(likeness.scale(Likeness::Size{4000, 10}), 0.25);
+}
+
+TEST(Likeness, WithoutKnownWorkAllCallsAreAlike) {
+  Likeness likeness;
+  EXPECT_EQ(likeness.scale(std::nullopt), 1);
+  EXPECT_EQ(likeness.scale(std::nullopt), 1);
+}
+
+TEST(Likeness, WorkWithoutOperationsIsInNoProportion) {
+  Likeness likeness;
+  ASSERT_EQ(likeness.scale(Likeness::Size{0, 10}), 1);
+  for (int call = 0; call < 100; ++call) {
+    EXPECT_EQ(likeness.scale(Likeness::Size{0, 20}), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace rooftune::detail
