@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/matmul/problem.h"
+#include "ops/matmul/result_check.h"
 #include "ops/matmul/trial.h"
 #include "ops/matmul/verify.h"
 #include "ops/runtime.h"
@@ -56,6 +57,10 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
       [&client](const MatmulKey&, const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
         return make_matmul_trial(client, args, stream, most_bytes, trial_memory(client, args));
       });
+  set.result_check([&client](const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
+    return make_matmul_result_check(client, args, stream, most_bytes,
+                                    matrix_passes(client, stream));
+  });
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());
   });

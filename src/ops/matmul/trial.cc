@@ -182,11 +182,7 @@ class MatmulTrial final : public Trial<GemmArgs> {
       auto made = make_place(plain_rhs(), nullptr, args_.b_type);
       if (!made) return std::unexpected(made.error());
       plain = *std::move(made);
-      unpack_columns(*args_.packed, 0, args_.n, plain.begin);
-      seen.packed = nullptr;
-      seen.b = plain.begin;
-      seen.b_row = args_.n;
-      seen.b_col = 1;
+      seen = with_plain_rhs(args_, plain.begin);
     }
     check_.reset();  // its memory is free for the next one
     auto made = ProductCheck::make(seen, memory_->passes(stream),

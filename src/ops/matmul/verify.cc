@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/matmul/cpu/panels.h"
+
 namespace rooftune {
 namespace {
 
@@ -110,6 +112,16 @@ MatrixBatch part(MatrixBatch matrices, std::int64_t first, std::int64_t count) {
 }
 
 }  // namespace
+
+GemmArgs with_plain_rhs(const GemmArgs& gemm, std::byte* plain) {
+  GemmArgs seen = gemm;
+  unpack_columns(*gemm.packed, 0, gemm.n, plain);
+  seen.packed = nullptr;
+  seen.b = plain;
+  seen.b_row = gemm.n;
+  seen.b_col = 1;
+  return seen;
+}
 
 Result<ProductCheck> ProductCheck::make(const GemmArgs& gemm, std::unique_ptr<MatrixPasses> passes,
                                         double high_error) {

@@ -2,6 +2,7 @@
 #ifndef ROOFTUNE_OPS_MATMUL_VERIFY_H_
 #define ROOFTUNE_OPS_MATMUL_VERIFY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -11,6 +12,10 @@
 #include "rooftune/tunable_set.h"
 
 namespace rooftune {
+
+// The same product with its packed right operand as rows of n in `plain`, which takes k * n
+// elements of its type.
+GemmArgs with_plain_rhs(const GemmArgs& gemm, std::byte* plain);
 
 // The reference for one product, made once and compared with the output of any number of
 // candidates. All arithmetic is in f64.
