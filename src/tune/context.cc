@@ -167,8 +167,8 @@ TuneContext::TuneContext(std::shared_ptr<Client> client, Settings settings, Fold
 }
 
 TuneContext::~TuneContext() {
-  // First, since they may still be writing decisions.
-  internals_->tuners.clear();
+  // First, since it needs the rest.
+  internals_->keeper.reset();
   internals_->client->set_binary_cache(nullptr);
   internals_->client->set_subscriber(nullptr);
 }

@@ -12,6 +12,7 @@
 #include "rooftune/tuner.h"
 #include "store/environment.h"
 #include "throughput/prober.h"
+#include "tune/keeper.h"
 
 namespace rooftune {
 
@@ -37,6 +38,7 @@ struct TuneContext::Internals {
   std::shared_ptr<Opened> opened;
   std::vector<std::shared_ptr<Opened>> retired;
   std::map<std::string, std::unique_ptr<TunerBase>, std::less<>> tuners;
+  std::unique_ptr<Keeper> keeper = std::make_unique<Keeper>();
   std::mutex record_mutex;
   bool record_warned = false;
 };

@@ -1,41 +1,94 @@
 #include "tune/keeper.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <system_error>
 #include <utility>
 
-namespace rooftune::detail {
+namespace rooftune {
+namespace {
 
-Keeper::Keeper() : owner_(getpid()) {}
+// A thread that is woken up must not push aside the one that has woken it, which is in the middle
+// of a call.
+void yield_to_others() {
+#if defined(__linux__)
+  constexpr int kNice = 10;
+  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice));
+#endif
+}
+
+}  // namespace
+
+Keeper::Keeper() : changed_(std::make_unique<std::condition_variable>()) { enroll(); }
 
 Keeper::~Keeper() {
-  abandon_after_fork();
+  leave();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_->notify_all();
+  }
   if (thread_ != nullptr) thread_->join();
 }
 
-void Keeper::abandon_after_fork() {
-  if (getpid() == owner_) return;
-  owner_ = getpid();
-  // Neither to be joined nor to be destroyed: there is nothing behind it.
-  static_cast<void>(thread_.release());
-  idle_ = true;
+void Keeper::after_fork(ForkSide side) {
+  if (side == ForkSide::child) {
+    // Neither to be joined nor to be destroyed: there is nobody behind them.
+    static_cast<void>(thread_.release());
+    static_cast<void>(changed_.release());
+    changed_ = std::make_unique<std::condition_variable>();
+    jobs_.clear();
+  }
+  mutex_.unlock();
+}
+
+bool Keeper::start_locked() {
+  if (thread_ != nullptr) return true;
+  try {
+    thread_ = std::make_unique<std::thread>([this] { work(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void Keeper::start() {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(start_locked());
 }
 
 void Keeper::run(std::function<void()> job) {
-  abandon_after_fork();
-  if (thread_ != nullptr) thread_->join();
-  thread_.reset();
-  idle_ = false;
-  const auto work = [this, job = std::move(job)] {
+  {
+    const std::lock_guard lock(mutex_);
+    if (start_locked()) {
+      jobs_.push_back(std::move(job));
+      changed_->notify_all();
+      return;
+    }
+  }
+  job();
+}
+
+bool Keeper::busy() const {
+  const std::lock_guard lock(mutex_);
+  return !jobs_.empty();
+}
+
+void Keeper::work() {
+  yield_to_others();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_->wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    // What follows may be pushed meanwhile, which moves no element of a deque.
+    const auto& job = jobs_.front();
+    lock.unlock();
     job();
-    idle_.store(true, std::memory_order_release);
-  };
-  try {
-    thread_ = std::make_unique<std::thread>(work);
-  } catch (const std::system_error&) {
-    work();
+    lock.lock();
+    jobs_.pop_front();
   }
 }
 
-}  // namespace rooftune::detail
+}  // namespace rooftune

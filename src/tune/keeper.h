@@ -1,39 +1,47 @@
-// Writing to the store while the calls go on.
+// Writing to the store while calls go on.
 #ifndef ROOFTUNE_TUNE_KEEPER_H_
 #define ROOFTUNE_TUNE_KEEPER_H_
 
-#include <sys/types.h>
-
-#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-namespace rooftune::detail {
+#include "store/fork_guard.h"
 
-// Runs one job at a time on a thread of its own. A write takes some milliseconds: a call that is
-// not to be held up cannot wait for it. Used by one thread at a time.
-class Keeper {
+namespace rooftune {
+
+// Runs jobs one after the other on a thread of its own. A write takes some milliseconds: a call
+// that is not to be held up cannot wait for it. Thread-safe.
+class Keeper final : private ForkGuard {
  public:
   Keeper();
-  // Waits for the job in progress.
-  ~Keeper();
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  // Waits until all jobs are done.
+  ~Keeper() override;
 
-  bool busy() const { return !idle_.load(std::memory_order_acquire); }
-  // Begins a job, behind the one in progress. Runs it here where no thread can be had.
+  // Has the thread ready, so that run() need not make it: that takes as long as a small product.
+  void start();
+  // Runs the job here where no thread can be had.
   void run(std::function<void()> job);
+  // Some job is not done yet.
+  bool busy() const;
 
  private:
-  // The thread of a process that has forked is not there in the child.
-  void abandon_after_fork();
+  // The jobs of a process that forks are its own; its child has neither them nor the thread.
+  void before_fork() override { mutex_.lock(); }
+  void after_fork(ForkSide side) override;
+  bool start_locked();
+  void work();
 
-  std::atomic<bool> idle_{true};
-  pid_t owner_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<std::condition_variable> changed_;
+  std::deque<std::function<void()>> jobs_;  // the first one is being done
+  bool stopping_ = false;
   std::unique_ptr<std::thread> thread_;
 };
 
-}  // namespace rooftune::detail
+}  // namespace rooftune
 
 #endif  // ROOFTUNE_TUNE_KEEPER_H_

@@ -17,7 +17,6 @@
 #include "tune/context_internals.h"
 #include "tune/estimator.h"
 #include "tune/guesses.h"
-#include "tune/keeper.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
 #include "tune/stored_decision.h"
@@ -27,8 +26,8 @@ namespace {
 
 // A candidate that is slower than this many times the leader is not wanted a second time.
 constexpr double kFar = 1.8;
-// Samples between two writes of what is known so far.
-constexpr int kKeepEvery = 16;
+// Seconds between two writes of what is known so far: what a process that dies can lose.
+constexpr double kKeepEvery = 0.5;
 // Calls in a row for which the candidate whose turn it is could not be tried.
 constexpr int kMostRefused = 16;
 // Results that said nothing about a candidate, until it is used without having been verified.
@@ -91,6 +90,8 @@ class Tune final : public OnlineTune {
 
   // Gives the decision where none has to be made.
   std::optional<Decision> begin(const Problem& problem) {
+    keeper().start();
+    kept_at_s_ = client_.now_s();
     if (prior_ == nullptr) {
       if (auto stored = load_decision(context_, tuner_, problem)) {
         if (stored->complete && !stored->decision.partial && runs_here(stored->decision, problem)) {
@@ -383,7 +384,6 @@ class Tune final : public OnlineTune {
     if (first_sample && guess) guesses_.add(*guess, each);
     schedule_->add(member, each);
     refused_ = 0;
-    ++samples_;
   }
 
   // Whether the time of a candidate's first run may stand for it: it finds code and scratch memory
@@ -459,16 +459,18 @@ class Tune final : public OnlineTune {
       keep(*outcome.decision);
       return;
     }
-    if (samples_ >= kKeepEvery && !keeper_.busy()) {
-      samples_ = 0;
-      if (auto partial = decide(problem, true)) {
-        keeper_.run([this, kept = *std::move(partial)] { keep_evidence(context_, kept); });
-      }
+    if (client_.now_s() - kept_at_s_ < kKeepEvery || keeper().busy()) return;
+    kept_at_s_ = client_.now_s();
+    if (auto partial = decide(problem, true)) {
+      keeper().run(
+          [&context = context_, kept = *std::move(partial)] { keep_evidence(context, kept); });
     }
   }
 
+  Keeper& keeper() { return *context_.internals().keeper; }
   void keep(const Decision& decision) {
-    keeper_.run([this, kept = decision]() mutable { keep_decision(context_, kept); });
+    keeper().run(
+        [&context = context_, kept = decision]() mutable { keep_decision(context, kept); });
   }
 
   bool next_round(const Problem& problem) {
@@ -527,14 +529,13 @@ class Tune final : public OnlineTune {
   // Of the sample in progress.
   double sum_s_ = 0;
   int calls_ = 0;
-  int samples_ = 0;  // since the evidence was last written
+  double kept_at_s_ = 0;  // when the evidence was last written
 
   mutable std::mutex order_mutex_;
   std::vector<std::size_t> order_ = {0};
 
   std::vector<std::unique_ptr<Problem>> kept_;              // for preparations_
   std::vector<std::unique_ptr<Preparation>> preparations_;  // the last is of this round
-  Keeper keeper_;
 };
 
 }  // namespace
