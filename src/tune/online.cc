@@ -76,6 +76,8 @@ class Tune final : public OnlineTune {
     bool ran = false;      // here, in this process
     bool checked = false;  // not to be verified any more
     int checks = 0, refused = 0;
+    std::optional<double>
+        doubtful_s;  // a first sample that was far off, and may have been disturbed
     bool untimed = false;
   };
 
@@ -225,7 +227,7 @@ class Tune final : public OnlineTune {
         schedule_->retire(*member);
         continue;
       }
-      if (too_far(problem, i)) {
+      if (too_far(i)) {
         // The schedule keeps two to the end, and everybody to the end of a pass.
         evidence(i).reason = "too far behind the leader for a call to have it again";
         far_.push_back(i);
@@ -242,12 +244,9 @@ class Tune final : public OnlineTune {
     return std::nullopt;
   }
 
-  bool too_far(const Problem& problem, std::size_t i) const {
+  bool too_far(std::size_t i) const {
     const auto known = time_of(i), leader = schedule_->leader();
-    if (!known || !leader || *known <= kFar * *leader) return false;
-    // One sample may have been disturbed.
-    const auto guess = problem.predicted_s(i);
-    return samples_of(i).size() > 1 || !guess || !guesses_.surprising(*guess, *known);
+    return known && leader && *known > kFar * *leader;
   }
 
   bool worth_trying(const Problem& problem, std::size_t i) const {
@@ -377,13 +376,27 @@ class Tune final : public OnlineTune {
       out(i, Verdict::not_timed, "the clock stood still for " + std::to_string(calls_) + " calls");
       return;
     }
-    const double each = sum_s_ / calls_ * scale;
+    double each = sum_s_ / calls_ * scale;
     begin_sample();
-    const bool first_sample = schedule_->samples(member).empty();
-    const auto guess = problem.predicted_s(i);
-    if (first_sample && guess) guesses_.add(*guess, each);
+    if (schedule_->samples(member).empty()) {
+      const auto guess = problem.predicted_s(i);
+      if (doubtful(i, each, guess)) {
+        visits_[i].doubtful_s = each;
+        return;
+      }
+      each = std::min(each, visits_[i].doubtful_s.value_or(each));
+      if (guess) guesses_.add(*guess, each);
+    }
     schedule_->add(member, each);
     refused_ = 0;
+  }
+
+  // One sample ends the race for a slow one: a disturbed one should not, and is taken again. Where
+  // there is no guess to hold it against, candidates of a round are rarely so far apart.
+  bool doubtful(std::size_t i, double seconds, const std::optional<double>& guess) const {
+    const auto leader = schedule_->leader();
+    if (visits_[i].doubtful_s || !leader || seconds <= kFar * *leader) return false;
+    return !guess || guesses_.surprising(*guess, seconds);
   }
 
   // Whether the time of a candidate's first run may stand for it: it finds code and scratch memory

@@ -119,13 +119,24 @@ TEST(Online, NoCallTakesMuchLongerThanTheWinnerWhereGuessesHold) {
   EXPECT_EQ(world.verdict("e"), Verdict::eliminated);
 }
 
-TEST(Online, WhatIsFarBehindRunsOnce) {
-  // Nothing is known of the slow one before it has run; two are left, which a search would keep.
+TEST(Online, WhatIsFarBehindRunsTwiceAtMost) {
+  // Nothing is known of the slow one before it has run, and its first time might have been an
+  // accident. Two are left, which a search would keep.
   OnlineWorld world(toy_script({{"naive", 0.01}, {"slow", 0.05}}), {{"naive"}, {"slow"}});
   world.calls_until_decided();
-  EXPECT_EQ(world.device->launches("slow"), 1u);
+  EXPECT_EQ(world.device->launches("slow"), 2u);
   EXPECT_EQ(world.verdict("slow"), Verdict::eliminated);
   EXPECT_EQ(world.report.candidate, "naive");
+}
+
+TEST(Online, ADisturbedFirstCallDoesNotEndTheRace) {
+  FakeScript script = toy_script({{"naive", 0.01}, {"fast", 0.008}});
+  script.kernels["fast"].seconds_of = [](const FakeLaunch& launch) {
+    return launch.index == 0 ? 0.5 : 0.008;
+  };
+  OnlineWorld world(script, {{"naive"}, {"fast"}});
+  world.calls_until_decided();
+  EXPECT_EQ(world.report.candidate, "fast");
 }
 
 TEST(Online, TheNumberOfCallsIsBoundedWhateverTheNoise) {
