@@ -167,7 +167,8 @@ TuneContext::TuneContext(std::shared_ptr<Client> client, Settings settings, Fold
 }
 
 TuneContext::~TuneContext() {
-  // First, since it needs the rest.
+  // While all that they write with is there.
+  internals_->tuners.clear();
   internals_->keeper.reset();
   internals_->client->set_binary_cache(nullptr);
   internals_->client->set_subscriber(nullptr);

@@ -46,8 +46,11 @@ class Tune final : public OnlineTune {
         owner_(getpid()) {}
   ~Tune() override {
     // In the child of a fork its threads do not exist: there is nobody to wait for.
-    if (getpid() == owner_) return;
-    for (auto& each : preparations_) static_cast<void>(each.release());
+    if (getpid() != owner_) {
+      for (auto& each : preparations_) static_cast<void>(each.release());
+      return;
+    }
+    keep_unfinished();
   }
 
   Result<Outcome> call(Problem& problem) override {
@@ -94,6 +97,7 @@ class Tune final : public OnlineTune {
   std::optional<Decision> begin(const Problem& problem) {
     keeper().start();
     kept_at_s_ = client_.now_s();
+    environment_ = context_.internals().environment();
     if (prior_ == nullptr) {
       if (auto stored = load_decision(context_, tuner_, problem)) {
         if (stored->complete && !stored->decision.partial && runs_here(stored->decision, problem)) {
@@ -139,10 +143,10 @@ class Tune final : public OnlineTune {
     schedule_.emplace(settings_, std::nullopt, std::move(prior));
     refused_ = 0;
     begin_sample();
+    kept_.push_back(problem.kept());
     if (!client_.capabilities().compiles_at_run_time) return;
     // The host has other things to do while it makes calls.
     const std::size_t threads = std::max(1u, std::thread::hardware_concurrency() / 2);
-    kept_.push_back(problem.kept());
     preparations_.push_back(std::make_unique<Preparation>(
         members_, [kept = kept_.back().get()](std::size_t i) { return kept->prepare(i); },
         threads));
@@ -486,6 +490,14 @@ class Tune final : public OnlineTune {
         [&context = context_, kept = decision]() mutable { keep_decision(context, kept); });
   }
 
+  // A session that closes early leaves to the next what it knows.
+  void keep_unfinished() {
+    if (!begun_ || ended_ || decision_.cost.launches == 0) return;
+    // Of an environment that was left it is not to be told to another.
+    if (environment_ != context_.internals().environment()) return;
+    if (auto partial = decide(*kept_.back(), true)) keep_evidence(context_, *partial);
+  }
+
   bool next_round(const Problem& problem) {
     record(false);
     if (!later_.empty()) {
@@ -542,12 +554,13 @@ class Tune final : public OnlineTune {
   // Of the sample in progress.
   double sum_s_ = 0;
   int calls_ = 0;
-  double kept_at_s_ = 0;  // when the evidence was last written
+  std::shared_ptr<Environment> environment_;  // where the key was first met
+  double kept_at_s_ = 0;                      // when the evidence was last written
 
   mutable std::mutex order_mutex_;
   std::vector<std::size_t> order_ = {0};
 
-  std::vector<std::unique_ptr<Problem>> kept_;              // for preparations_
+  std::vector<std::unique_ptr<Problem>> kept_;  // of each round, for what outlives a call
   std::vector<std::unique_ptr<Preparation>> preparations_;  // the last is of this round
 };
 

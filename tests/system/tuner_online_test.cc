@@ -327,6 +327,35 @@ TEST(Online, WhatADeadProcessKnewIsGoneOnWith) {
   EXPECT_GT(known, 4u);
 }
 
+TEST(Online, ASessionThatClosesEarlyLeavesWhatItKnows) {
+  TempFolder folder;
+  const auto script = toy_script({{"naive", kSlow}, {"medium", kMedium}, {"fast", kFast}});
+  const std::vector<ToyCandidate> candidates = {{"naive"}, {"medium"}, {"fast"}};
+  {
+    OnlineWorld world(script, candidates, online(), folder.path());
+    for (int call = 0; call < 4; ++call) ASSERT_TRUE(world.call());
+  }
+  OnlineWorld later(script, candidates, online(), folder.path());
+  EXPECT_TRUE(later.decision().partial);
+  EXPECT_THAT(later.decision().find("naive")->samples, SizeIs(1));
+  ASSERT_TRUE(later.call());
+  EXPECT_EQ(later.report.candidate, "fast") << "whose turn it was";
+}
+
+TEST(Online, WhatIsKnownOfOneEnvironmentIsNotToldToAnother) {
+  TempFolder folder;
+  const auto script = toy_script({{"naive", kSlow}, {"fast", kFast}});
+  {
+    OnlineWorld world(script, {{"naive"}, {"fast"}}, online(), folder.path());
+    for (int call = 0; call < 3; ++call) ASSERT_TRUE(world.call());
+    ASSERT_TRUE(world.context->use_environment("other"));
+  }
+  Settings other = online();
+  other.environment = "other";
+  OnlineWorld later(script, {{"naive"}, {"fast"}}, other, folder.path());
+  EXPECT_EQ(later.decision().winner, "");
+}
+
 TEST(Online, OtherThreadsRunWhatIsKnownToBeRightAndDoNotWait) {
   FakeScript script = toy_script({{"naive", kSlow}, {"held", kFast}});
   auto gate = std::make_shared<FakeGate>();
