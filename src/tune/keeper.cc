@@ -1,8 +1,6 @@
 #include "tune/keeper.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sched.h>
 
 #include <system_error>
 #include <utility>
@@ -11,11 +9,12 @@ namespace rooftune {
 namespace {
 
 // A thread that is woken up must not push aside the one that has woken it, which is in the middle
-// of a call.
+// of a call. Threads of this policy wait for the next tick, and get their share then: one that
+// holds a lock of the store must not be left without any.
 void yield_to_others() {
 #if defined(__linux__)
-  constexpr int kNice = 10;
-  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice));
+  const sched_param none{};
+  static_cast<void>(sched_setscheduler(0, SCHED_BATCH, &none));
 #endif
 }
 
