@@ -14,7 +14,7 @@
 #include "cli/operands.h"
 #include "cli/product.h"
 #include "cli/table.h"
-#include "load_of_others.h"
+#include "cli/load_of_others.h"
 #include "rooftune/session.h"
 #include "rooftune/tuner.h"
 
@@ -139,7 +139,7 @@ int run(int argc, char** argv) {
                                        "4096x64x512",   "64x4096x512", "1000T", "256x256x4096",
                                        "8x256x256x256", "1x4096x4096"};
   if (argc > 2) products.assign(argv + 2, argv + argc);
-  const LoadOfOthers others;
+  const cli::LoadOfOthers others;
   cli::Table table({{"product"},
                     {"winner takes", cli::Align::right},
                     {"check", cli::Align::right},
