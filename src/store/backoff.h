@@ -17,17 +17,22 @@ class Backoff {
  public:
   explicit Backoff(std::chrono::milliseconds patience) : deadline_(Clock::now() + patience) {}
 
-  // False when there is no time left. The lock is not held while waiting.
-  bool pause(std::unique_lock<std::mutex>& lock) {
+  // False when there is no time left.
+  bool pause() {
     const auto left = deadline_ - Clock::now();
     if (left <= Clock::duration::zero()) return false;
     const std::chrono::microseconds wait{
         std::uniform_int_distribution<int>(longest_us_ / 2, longest_us_)(random_)};
     longest_us_ = std::min(2 * longest_us_, 32'000);  // several commits of a slow disk
-    lock.unlock();
     std::this_thread::sleep_for(std::min<Clock::duration>(wait, left));
-    lock.lock();
     return true;
+  }
+  // The same with a lock that is not held while waiting.
+  bool pause(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const bool paused = pause();
+    lock.lock();
+    return paused;
   }
 
  private:

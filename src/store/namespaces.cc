@@ -9,8 +9,10 @@ namespace rooftune {
 namespace {
 
 constexpr std::string_view kRecordsVersion = "v1";
+constexpr std::string_view kQuarantineVersion = "v1";
 constexpr std::array kKinds = {NamespaceKind::autotune, NamespaceKind::throughput,
-                               NamespaceKind::compiled, NamespaceKind::records};
+                               NamespaceKind::compiled, NamespaceKind::quarantine,
+                               NamespaceKind::records};
 constexpr std::array kRecordKinds = {RecordKind::sessions, RecordKind::autotune,
                                      RecordKind::compilation};
 constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -67,6 +69,8 @@ std::string_view to_string(NamespaceKind kind) {
       return "throughput";
     case NamespaceKind::compiled:
       return "compiled";
+    case NamespaceKind::quarantine:
+      return "quarantine";
     case NamespaceKind::records:
       return "records";
   }
@@ -98,6 +102,10 @@ std::string compiled_namespace(std::string_view version, std::string_view finger
   return join(NamespaceKind::compiled, {version, fingerprint});
 }
 
+std::string quarantine_namespace(std::string_view fingerprint, std::string_view tuner) {
+  return join(NamespaceKind::quarantine, {kQuarantineVersion, fingerprint, tuner});
+}
+
 std::string records_namespace(RecordKind kind) {
   return join(NamespaceKind::records, {kRecordsVersion, to_string(kind)});
 }
@@ -113,7 +121,7 @@ std::optional<NamespaceParts> split_namespace(std::string_view ns) {
   }
   for (const NamespaceKind kind : kKinds) {
     if (parts[0] != to_string(kind)) continue;
-    const bool named = kind == NamespaceKind::autotune;
+    const bool named = kind == NamespaceKind::autotune || kind == NamespaceKind::quarantine;
     if (kind == NamespaceKind::records) {
       if (parts.size() != 3 || parts[1] != kRecordsVersion) return std::nullopt;
       for (const RecordKind record : kRecordKinds) {
@@ -122,6 +130,7 @@ std::optional<NamespaceParts> split_namespace(std::string_view ns) {
       return std::nullopt;
     }
     if (parts.size() != (named ? 4u : 3u)) return std::nullopt;
+    if (kind == NamespaceKind::quarantine && parts[1] != kQuarantineVersion) return std::nullopt;
     return NamespaceParts{kind, parts[1], parts[2], named ? parts[3] : ""};
   }
   return std::nullopt;

@@ -3,7 +3,13 @@
 //   autotune/<version>/<device fingerprint>/<tuner name>     key -> decision with evidence (JSON)
 //   throughput/<probe version>/<device fingerprint>          probe key -> rate (JSON)
 //   compiled/<version>/<device fingerprint>                  kernel id -> binary
+//   quarantine/v1/<device fingerprint>/<tuner name>          key -> candidates that a process died
+//                                                            of there (JSON)
 //   records/v1/{sessions,autotune,compilation}               number -> what happened (JSON)
+//
+// Quarantines are suspicions of this machine (a process may have been killed for another reason)
+// and stay here when an environment is exported: elsewhere they would cost a candidate, and nobody
+// there would know why.
 //
 // A namespace is text with parts between slashes. What comes from outside (a device's name, a
 // tuner's name) may hold anything: in a part, '%', '/', control characters and bytes above 126 are
@@ -17,9 +23,9 @@
 
 namespace rooftune {
 
-enum class NamespaceKind { autotune, throughput, compiled, records };
+enum class NamespaceKind { autotune, throughput, compiled, quarantine, records };
 
-// "autotune", "throughput", "compiled", "records".
+// "autotune", "throughput", "compiled", "quarantine", "records".
 std::string_view to_string(NamespaceKind kind);
 
 enum class RecordKind { sessions, autotune, compilation };
@@ -27,7 +33,7 @@ enum class RecordKind { sessions, autotune, compilation };
 // "sessions", "autotune", "compilation".
 std::string_view to_string(RecordKind kind);
 
-// The parts of a namespace, decoded. For records, version is "v1" and name the record kind.
+// The parts of a namespace, decoded. For records, name is the record kind.
 struct NamespaceParts {
   NamespaceKind kind = NamespaceKind::autotune;
   std::string version;
@@ -41,9 +47,10 @@ std::string autotune_namespace(std::string_view version, std::string_view finger
                                std::string_view tuner);
 std::string throughput_namespace(std::string_view version, std::string_view fingerprint);
 std::string compiled_namespace(std::string_view version, std::string_view fingerprint);
+std::string quarantine_namespace(std::string_view fingerprint, std::string_view tuner);
 std::string records_namespace(RecordKind kind);
 
-// The reverse of the four functions above; nullopt for text that none of them makes.
+// The reverse of the functions above; nullopt for text that none of them makes.
 std::optional<NamespaceParts> split_namespace(std::string_view ns);
 
 // True when values of this namespace are bytes of any kind; all others hold JSON text.

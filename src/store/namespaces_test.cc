@@ -9,6 +9,7 @@ TEST(Namespaces, ReadAsTheDesignWritesThem) {
   EXPECT_EQ(autotune_namespace("v1", "cpu-avx512", "matmul"), "autotune/v1/cpu-avx512/matmul");
   EXPECT_EQ(throughput_namespace("3", "cpu"), "throughput/3/cpu");
   EXPECT_EQ(compiled_namespace("v2", "cuda"), "compiled/v2/cuda");
+  EXPECT_EQ(quarantine_namespace("cuda", "sum"), "quarantine/v1/cuda/sum");
   EXPECT_EQ(records_namespace(RecordKind::autotune), "records/v1/autotune");
   EXPECT_EQ(records_namespace(RecordKind::sessions), "records/v1/sessions");
   EXPECT_EQ(records_namespace(RecordKind::compilation), "records/v1/compilation");
@@ -34,6 +35,8 @@ TEST(Namespaces, SplitUndoesWhatWasBuiltFromHostileParts) {
       EXPECT_EQ(split_namespace(ns),
                 (NamespaceParts{NamespaceKind::autotune, "v1", fingerprint, tuner}))
           << ns;
+      EXPECT_EQ(split_namespace(quarantine_namespace(fingerprint, tuner)),
+                (NamespaceParts{NamespaceKind::quarantine, "v1", fingerprint, tuner}));
     }
     EXPECT_EQ(split_namespace(throughput_namespace("v1", fingerprint)),
               (NamespaceParts{NamespaceKind::throughput, "v1", fingerprint, ""}));
@@ -54,7 +57,7 @@ TEST(Namespaces, OtherTextIsRefused) {
        {"", "/", "autotune", "autotune/v1/x", "autotune/v1/x/y/z", "records/v2/autotune",
         "records/v1/other", "records/v1", "Autotune/v1/x/y", "throughput/1", "compiled/1/2/3",
         "autotune/v1/%2/y", "autotune/v1/%zz/y", "autotune/v1/%61/y", "autotune/v1/%2f/y",
-        "autotune/v1/a\nb/y", "autotune/v1/x/y%"}) {
+        "autotune/v1/a\nb/y", "quarantine/v2/x/y", "quarantine/v1/x", "autotune/v1/x/y%"}) {
     EXPECT_EQ(split_namespace(text), std::nullopt) << text;
   }
 }
