@@ -16,10 +16,12 @@
 #ifndef ROOFTUNE_KEY_H_
 #define ROOFTUNE_KEY_H_
 
+#include <atomic>
 #include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -69,9 +71,16 @@ std::vector<KeyFieldName> parse_key_declaration(std::string_view declaration);
 
 template <Key K>
 const std::vector<KeyFieldName>& key_field_names() {
-  static const std::vector<KeyFieldName> names =
-      parse_key_declaration(K::rooftune_key_declaration());
-  return names;
+  // Not a static object of this function: where a thread is making one when another thread forks,
+  // the child would wait for that thread for ever.
+  static std::atomic<const std::vector<KeyFieldName>*> names{nullptr};
+  if (const auto* known = names.load(std::memory_order_acquire)) [[likely]]
+    return *known;
+  auto made = std::make_unique<const std::vector<KeyFieldName>>(
+      parse_key_declaration(K::rooftune_key_declaration()));
+  const std::vector<KeyFieldName>* first = nullptr;
+  const bool mine = names.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel);
+  return mine ? *made.release() : *first;
 }
 
 // A field as JSON text and back; quoting is done by the caller of append_json_string.

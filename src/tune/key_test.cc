@@ -1,14 +1,48 @@
 #include "rooftune/key.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "rooftune/dtype.h"
 
 namespace rooftune {
 namespace {
+
+// A key whose declaration is being read, in the process that has the threads, until it may go on.
+struct HeldKey {
+  std::int64_t rows = 0;
+  static inline std::atomic<bool> begun = false, may_go_on = false;
+  static inline const pid_t parent = getpid();
+  static std::string_view rooftune_key_declaration() {
+    begun = true;
+    while (getpid() == parent && !may_go_on) std::this_thread::yield();
+    return "rows";
+  }
+  auto rooftune_key_fields() { return std::tie(rows); }
+  auto rooftune_key_fields() const { return std::tie(rows); }
+};
+
+TEST(Key, AChildDoesNotWaitForAThreadOfItsParent) {
+  std::thread first([] { EXPECT_EQ(key_json(HeldKey{3}), "{\"rows\":3}"); });
+  while (!HeldKey::begun) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // which ends the child, were it to wait
+    _exit(key_json(HeldKey{3}) == "{\"rows\":3}" ? 0 : 1);
+  }
+  HeldKey::may_go_on = true;
+  first.join();
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
 
 TEST(Anchor, BalancedRoundsUpToPowersOfTwo) {
   for (int i = 0; i < 62; ++i) {
