@@ -47,6 +47,9 @@ struct CandidateEvidence {
   std::optional<double> error;  // relative, from the verification
   std::optional<double> error_bound;
   bool verified = false;
+  // A process died while running it for this key, or its device was lost: launch_failed without
+  // having been tried, for as long as the store says so.
+  bool quarantined = false;
   std::optional<double> compile_s;
 
   std::optional<double> min_s() const;  // of the samples that count

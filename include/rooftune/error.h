@@ -21,6 +21,7 @@ enum class ErrorKind {
   out_of_memory,     // an allocation failed or passed a stated limit
   build_failed,      // a kernel did not compile
   launch_failed,     // a kernel was refused at launch, or ended with an error
+  device_lost,       // the device answers no more, or no longer this process
   not_timed,         // the device could not measure: zero, negative or missing time
   wrong_result,      // verification refused the output of a candidate
   no_candidate,      // every candidate failed; the text lists each reason

@@ -62,17 +62,33 @@ struct Stored {
 std::optional<Stored> load_decision(TuneContext& context, const std::string& tuner,
                                     const Problem& problem);
 
+// The right to tune a key, which one has at a time of all sessions and processes that share the
+// environment; null when others have it, for `patience_s` seconds of waiting (where the settings
+// and this thread allow it). What the store holds may have changed when it is got.
+class TuningTurn;  // src/tune/turn.h
+std::shared_ptr<TuningTurn> take_turn(TuneContext& context, const std::string& tuner,
+                                      const Problem& problem, double patience_s);
+
 // Measures. `prior` carries evidence that is still good, or is null. Never throws; an error means
-// that nothing could run.
+// that nothing could be measured (device_lost: nor ever will be) or that nothing ran.
 Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
-                        const Decision* prior);
+                        const Decision* prior, TuningTurn& turn);
 
 // Writes the decision to the store (when it is storable) and to the record sink, and fills in the
 // cost of doing so.
-void keep_decision(TuneContext& context, Decision& decision);
+void keep_decision(TuneContext& context, Decision& decision, const TuningTurn& turn);
 
 // All candidates in the order of the plan, the fallback last.
 std::vector<std::size_t> untuned_order(const Problem& problem);
+// The same without those that are known to be wrong for the key, or are in quarantine.
+std::vector<std::size_t> trusted_untuned_order(TuneContext& context, const std::string& tuner,
+                                               const Problem& problem);
+
+// A time of the settings for a wait: one that no clock runs over with.
+inline std::chrono::steady_clock::duration seconds_to_wait(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e8)));
+}
 
 // True while this thread is inside search(): a nested call must not wait for another key.
 bool is_searching();
@@ -150,8 +166,9 @@ class Tuner final : public TunerBase {
 
   // Runs what the plan for the key would try first, without measuring or keeping anything.
   Status untuned(const K& key, const Args& args, Stream stream, CallReport* report = nullptr) {
-    return run_first(detail::untuned_order(detail::TypedProblem<K, Args>(set_, key, args, stream)),
-                     args, stream, Origin::fallback, false, report);
+    const detail::TypedProblem<K, Args> problem(set_, key, args, stream);
+    return run_first(detail::trusted_untuned_order(context_, name_, problem), args, stream,
+                     Origin::fallback, false, report);
   }
 
   // The decision for a key, from memory or else from the store; nothing when there is none.
@@ -210,7 +227,8 @@ class Tuner final : public TunerBase {
   Status run_first(const std::vector<std::size_t>& order, const Args& args, Stream stream,
                    Origin origin, bool tuned, CallReport* report,
                    std::vector<std::size_t>* failed = nullptr);
-  // The ranking of a decision (or null) and behind it everything that may still be right.
+  // The ranking of a decision (or null) and behind it everything else that is known to be right:
+  // what was verified, and the fallback, unless it was found wrong.
   std::vector<std::size_t> order_of(const Decision* decision) const;
   bool usable(const std::vector<std::size_t>& ranking, const Args& args) const;
   std::vector<std::size_t> indices(const std::vector<std::string>& ranking) const;
@@ -327,13 +345,17 @@ template <class K, class Args>
 std::vector<std::size_t> Tuner<K, Args>::order_of(const Decision* decision) const {
   std::vector<std::size_t> order;
   if (decision != nullptr) order = indices(decision->ranking);
-  // Behind the ranking everything else in declared order, the fallback first, but for what was
-  // found wrong: a wrong result is worse than an error.
+  bool suspect_fallback = false;
   for (std::size_t i = 0; i < set_.size(); ++i) {
     const CandidateEvidence* known = decision != nullptr ? decision->find(set_.name(i)) : nullptr;
-    if (known != nullptr && known->verdict == Verdict::wrong) continue;
-    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+    // A wrong result is worse than an error.
+    if (known != nullptr ? known->verdict == Verdict::wrong || (i > 0 && !known->verified) : i > 0)
+      continue;
+    if (std::find(order.begin(), order.end(), i) != order.end()) continue;
+    suspect_fallback = suspect_fallback || (known != nullptr && known->quarantined);
+    if (known == nullptr || !known->quarantined) order.push_back(i);
   }
+  if (suspect_fallback) order.push_back(0);
   return order;
 }
 
@@ -350,12 +372,15 @@ Status Tuner<K, Args>::run_first(const std::vector<std::size_t>& order, const Ar
   std::string reasons;
   for (const std::size_t i : order) {
     std::string reason;
+    Status done;
     if (const char* illegal = set_.illegal_because(i, args)) {
       reason = illegal;
     } else if (Status built = set_.prepare(i, args); !built) {
+      if (built.error().kind == ErrorKind::device_lost) return built;
       reason = built.error().text;
       if (failed != nullptr) failed->push_back(i);
-    } else if (Status done = set_.run(i, args, stream); !done) {
+    } else if (done = set_.run(i, args, stream); !done) {
+      if (done.error().kind == ErrorKind::device_lost) return done;
       reason = done.error().text;
       if (failed != nullptr && done.error().kind != ErrorKind::out_of_memory) failed->push_back(i);
     } else {
@@ -372,16 +397,17 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   if (set_.size() == 0) return fail(ErrorKind::no_candidate, name_ + " has no candidates");
 
   if (set_.client().recording(stream)) return record(key, args, stream, report);
+  const AutotuneSettings& settings = context_.settings().autotune;
+  const auto until =
+      std::chrono::steady_clock::now() + detail::seconds_to_wait(settings.pending_timeout_s);
   std::unique_lock lock(mutex_);
   // Another thread may be at this key: wait for it, or do without.
   const auto find_pending = [&] { return std::find(pending_.begin(), pending_.end(), key); };
   const detail::Entry<K>* entry = table_.find(key, key_hash(key));
   if (find_pending() != pending_.end() && (entry == nullptr || !usable(entry->ranking, args))) {
-    const AutotuneSettings& settings = context_.settings().autotune;
     // A thread that is measuring something else must not wait: two such could wait for each other.
     if (settings.pending == Pending::wait && !detail::is_searching()) {
-      pending_changed_.wait_for(lock, std::chrono::duration<double>(settings.pending_timeout_s),
-                                [&] { return find_pending() == pending_.end(); });
+      pending_changed_.wait_until(lock, until, [&] { return find_pending() == pending_.end(); });
     }
     entry = table_.find(key, key_hash(key));
   }
@@ -417,26 +443,46 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   }};
 
   detail::TypedProblem<K, Args> problem(set_, key, args, stream);
-  if (known == nullptr) {
-    if (auto stored = detail::load_decision(context_, name_, problem)) {
-      known = std::make_shared<const Decision>(std::move(stored->decision));
-      if (stored->complete && usable(indices(known->ranking), args) && !known->partial) {
-        {
-          const std::lock_guard again(mutex_);
-          publish(key, known, Origin::memory, generation);
-        }
-        return run_first(order_of(known.get()), args, stream, Origin::store, false, report);
-      }
-    }
+  // Whether the store has all that is wanted; what else it has is taken in where nothing is known.
+  const auto is_stored = [&] {
+    auto stored = detail::load_decision(context_, name_, problem);
+    if (!stored) return false;
+    const bool enough = stored->complete && !stored->decision.partial &&
+                        usable(indices(stored->decision.ranking), args);
+    if (!enough && known != nullptr) return false;
+    known = std::make_shared<const Decision>(std::move(stored->decision));
+    if (!enough) return false;
+    const std::lock_guard again(mutex_);
+    publish(key, known, Origin::memory, generation);
+    return true;
+  };
+  const auto run_stored = [&] {
+    return run_first(order_of(known.get()), args, stream, Origin::store, false, report);
+  };
+  if (known == nullptr && is_stored()) return run_stored();
+  // Who can run already waits for nobody.
+  const bool can_run = known != nullptr && usable(indices(known->ranking), args);
+  const auto turn = detail::take_turn(
+      context_, name_, problem,
+      can_run ? 0
+              : std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count());
+  // Another process may have decided meanwhile.
+  if ((known == nullptr || known->partial) && is_stored()) return run_stored();
+  if (turn == nullptr) {
+    return run_first(order_of(known.get()), args, stream,
+                     can_run ? Origin::memory : Origin::fallback, false, report);
   }
 
-  Result<Decision> found = detail::search(context_, name_, problem, known.get());
+  Result<Decision> found = detail::search(context_, name_, problem, known.get(), *turn);
   if (!found) {
-    if (found.error().kind == ErrorKind::no_candidate) return std::unexpected(found.error());
+    if (found.error().kind == ErrorKind::no_candidate ||
+        found.error().kind == ErrorKind::device_lost) {
+      return std::unexpected(found.error());
+    }
     // Nothing could be measured (no memory for it, say); the caller's own output is there.
     return run_first(order_of(known.get()), args, stream, Origin::fallback, false, report);
   }
-  detail::keep_decision(context_, *found);
+  detail::keep_decision(context_, *found, *turn);
   auto decision = std::make_shared<const Decision>(*std::move(found));
   {
     const std::lock_guard again(mutex_);

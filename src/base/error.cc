@@ -22,6 +22,8 @@ std::string_view to_string(ErrorKind kind) {
       return "build_failed";
     case ErrorKind::launch_failed:
       return "launch_failed";
+    case ErrorKind::device_lost:
+      return "device_lost";
     case ErrorKind::not_timed:
       return "not_timed";
     case ErrorKind::wrong_result:

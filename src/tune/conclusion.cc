@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,14 @@ std::optional<std::size_t> untuned(const Problem& problem) {
     return problem.illegal_because(i) == nullptr;
   });
   return legal != order.end() ? std::optional(*legal) : std::nullopt;
+}
+
+// Where some could be verified, those whose check did not come about are not to be used. (Where the
+// operands say nothing, that goes for all.)
+void prefer_verified(const Decision& decision, std::vector<std::size_t>& ranking) {
+  const auto verified = [&](std::size_t i) { return decision.candidates[i].verified; };
+  if (std::none_of(ranking.begin(), ranking.end(), verified)) return;
+  std::erase_if(ranking, std::not_fn(verified));
 }
 
 void finish(Decision& decision, const std::vector<std::size_t>& ranking) {
@@ -196,6 +205,11 @@ Result<Decision> conclude(Decision decision, const Problem& problem, const Plan&
     for (std::size_t i = 0; i < problem.size() && ranking.empty(); ++i) {
       if (untimed[i] && !disqualified(decision.candidates[i].verdict)) ranking.push_back(i);
     }
+    // In quarantine, but all that is left.
+    if (ranking.empty() && decision.candidates[0].quarantined &&
+        problem.illegal_because(0) == nullptr) {
+      ranking.push_back(0);
+    }
     if (ranking.empty()) return nothing_ran(decision);
     const CandidateEvidence& used = decision.candidates[ranking.front()];
     decision.storable = false;
@@ -205,6 +219,7 @@ Result<Decision> conclude(Decision decision, const Problem& problem, const Plan&
     decision.verified = used.verified;
     return decision;
   }
+  if (settings.verify) prefer_verified(decision, ranking);
   const Choice choice = choose(decision.candidates, std::move(ranking), untuned(problem),
                                settings.margin, settings.confidence);
   for (const std::size_t i : choice.same) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
@@ -74,6 +75,8 @@ struct TuneContext::Internals::Opened {
   std::unique_ptr<StoredProbes> probes;
   std::unique_ptr<StoredBinaries> binaries;
   std::shared_ptr<Prober> prober;
+  std::once_flag looked_for_quarantines;
+  bool has_quarantines = false;
 };
 
 std::shared_ptr<Environment> TuneContext::Internals::environment() const {
@@ -85,6 +88,21 @@ std::shared_ptr<Prober> TuneContext::Internals::prober() const {
   const std::lock_guard lock(mutex);
   // Shares ownership with what the prober refers to.
   return {opened, opened->prober.get()};
+}
+
+std::vector<Exclusion> TuneContext::Internals::exclusions(const KeyPlace& place) const {
+  const std::shared_ptr<Opened> now = [this] {
+    const std::lock_guard lock(mutex);
+    return opened;
+  }();
+  std::call_once(now->looked_for_quarantines, [&] {
+    const auto all = now->environment->list(to_string(NamespaceKind::quarantine));
+    now->has_quarantines = all && !all->empty();
+  });
+  std::vector<Exclusion> all = found_wrong.at(place);
+  if (now->has_quarantines)
+    std::ranges::move(quarantined(*now->environment, place), std::back_inserter(all));
+  return all;
 }
 
 Status TuneContext::Internals::open_environment(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "rooftune/tuner.h"
 #include "store/environment.h"
 #include "throughput/prober.h"
+#include "tune/exclusion.h"
 #include "tune/keeper.h"
 
 namespace rooftune {
@@ -28,6 +29,10 @@ struct TuneContext::Internals {
   // Probes of the environment in use.
   std::shared_ptr<Prober> prober() const;
 
+  // What must not run for a key, as far as a call that measures nothing should look: quarantines
+  // are read from the store only where it had any when it was first asked.
+  std::vector<Exclusion> exclusions(const KeyPlace& place) const;
+
   Status open_environment(const std::string& name);
   void span(std::string_view category, std::string_view name, double begin_s) const;
   // One JSON line to the sink of the settings.
@@ -39,6 +44,7 @@ struct TuneContext::Internals {
   std::vector<std::shared_ptr<Opened>> retired;
   std::map<std::string, std::unique_ptr<TunerBase>, std::less<>> tuners;
   std::unique_ptr<Keeper> keeper = std::make_unique<Keeper>();
+  FoundWrong found_wrong;
   std::mutex record_mutex;
   bool record_warned = false;
 };

@@ -43,6 +43,7 @@ Json candidate_json(const CandidateEvidence& candidate) {
   json["error"] = optional_number(candidate.error);
   json["error_bound"] = optional_number(candidate.error_bound);
   json["verified"] = candidate.verified;
+  json["quarantined"] = candidate.quarantined;
   json["spread"] = optional_number(candidate.spread());
   json["compile_s"] = optional_number(candidate.compile_s);
   json["samples_s"] = candidate.samples;
@@ -62,6 +63,7 @@ std::optional<CandidateEvidence> parse_candidate(const Json& json) {
   candidate.error = number_member(json, "error");
   candidate.error_bound = number_member(json, "error_bound");
   candidate.verified = bool_member(json, "verified").value_or(false);
+  candidate.quarantined = bool_member(json, "quarantined").value_or(false);
   candidate.compile_s = number_member(json, "compile_s");
   if (const Json* samples = find_member(json, "samples_s"); samples && samples->is_array()) {
     for (const Json& sample : *samples) {

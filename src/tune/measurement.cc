@@ -20,17 +20,30 @@ int repeats_for(double shortest, double each) {
 
 }  // namespace
 
-Measurement::Measurement(TuneContext& context, Problem& problem, Decision& decision)
+Measurement::Measurement(TuneContext& context, Problem& problem, Decision& decision,
+                         TuningTurn& turn)
     : context_(context),
       settings_(context.settings().autotune),
       problem_(problem),
       client_(problem.client()),
       decision_(decision),
+      turn_(turn),
       visits_(problem.size()) {}
 
 void Measurement::not_timed(std::size_t i, std::string reason) {
   disqualify(evidence(i), Verdict::not_timed, std::move(reason));
   visits_[i].untimed = true;
+}
+
+void Measurement::failed(std::size_t i, Verdict verdict, const Error& error) {
+  note_failure(error);
+  disqualify(evidence(i), verdict, error.text);
+}
+
+void Measurement::note_failure(const Error& error) {
+  // A shortage of memory passes: nothing of this search is to be believed later.
+  if (error.kind == ErrorKind::out_of_memory) decision_.storable = false;
+  if (error.kind == ErrorKind::device_lost) trial_error_ = error;
 }
 
 // Times `repeats` launches together; 0 when they were too short for the clock. Nothing on failure,
@@ -46,9 +59,7 @@ std::optional<double> Measurement::timed(std::size_t i, int repeats, FunctionRef
   context_.internals().span("measure", problem_.name(i), begin);
   if (seconds && *seconds > 0 && std::isfinite(*seconds)) return *seconds;
   if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
-    // A shortage of memory passes: nothing of this search is to be believed later.
-    if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
-    disqualify(evidence(i), Verdict::launch_failed, seconds.error().text);
+    failed(i, Verdict::launch_failed, seconds.error());
     return std::nullopt;
   }
   if (!seconds || *seconds == 0) return 0;
@@ -70,7 +81,7 @@ bool Measurement::in_place(std::size_t i) {
   const auto lock = client_.exclusive();
   Status done = problem_.run_trial(i);
   if (done) done = client_.synchronize(problem_.stream());
-  if (!done) disqualify(evidence(i), Verdict::launch_failed, done.error().text);
+  if (!done) failed(i, Verdict::launch_failed, done.error());
   return done.has_value();
 }
 
@@ -118,11 +129,24 @@ Status Measurement::wait_until_built(std::size_t i, Preparation& preparation) {
   return built;
 }
 
+std::optional<double> Measurement::launched_alone(std::size_t i) {
+  const auto lock = client_.exclusive();
+  // What goes wrong from here on is the candidate's fault, not that of what the program had given
+  // the device to do before, or of what another thread measured.
+  if (Status ready = client_.synchronize(problem_.stream()); !ready) {
+    trial_error_ = std::move(ready.error());
+    return std::nullopt;
+  }
+  const auto seconds = timed(i, 1, [&] { return problem_.run_checked(i); });
+  if (trial_error_) turn_.suspect(evidence(i));
+  return seconds;
+}
+
 std::optional<double> Measurement::first_launch(std::size_t i, Preparation& preparation) {
   visits_[i].launched = true;
   last_.reset();
   if (Status built = wait_until_built(i, preparation); !built) {
-    disqualify(evidence(i), Verdict::build_failed, built.error().text);
+    failed(i, Verdict::build_failed, built.error());
     return std::nullopt;
   }
   if (settings_.verify) {
@@ -132,8 +156,9 @@ std::optional<double> Measurement::first_launch(std::size_t i, Preparation& prep
       return std::nullopt;
     }
   }
-  const auto seconds = timed(i, 1, [&] { return problem_.run_checked(i); });
-  if (disqualified(evidence(i).verdict)) return std::nullopt;
+  const TuningTurn::FirstLaunch first(turn_, evidence(i));
+  const auto seconds = launched_alone(i);
+  if (trial_error_ || disqualified(evidence(i).verdict)) return std::nullopt;
   if (settings_.verify && !verify(i)) return std::nullopt;
   return seconds;
 }
@@ -143,7 +168,10 @@ bool Measurement::verify(std::size_t i) {
   const double begin = steady_now_s();
   const auto check = problem_.check();
   context_.internals().span("verify", problem_.name(i), begin);
-  return record_check(evidence(i), check);
+  if (!check) note_failure(check.error());
+  if (record_check(evidence(i), check)) return !trial_error_;
+  turn_.found_wrong(evidence(i));
+  return false;
 }
 
 }  // namespace rooftune::detail

@@ -12,6 +12,7 @@
 #include "rooftune/detail/problem.h"
 #include "rooftune/tune_context.h"
 #include "tune/preparation.h"
+#include "tune/turn.h"
 
 namespace rooftune::detail {
 
@@ -19,7 +20,7 @@ namespace rooftune::detail {
 // decision's cost. The trial of the problem has been made. For one search, on one thread.
 class Measurement {
  public:
-  Measurement(TuneContext& context, Problem& problem, Decision& decision);
+  Measurement(TuneContext& context, Problem& problem, Decision& decision, TuningTurn& turn);
 
   // First meeting: waits until the candidate is built, runs it once on a poisoned output and
   // verifies. Gives the seconds of that launch, 0 when they were too few for the clock, or nothing
@@ -39,7 +40,7 @@ class Measurement {
   bool untimed(std::size_t i) const { return visits_[i].untimed; }
   // Seconds spent waiting for candidates to be built.
   double waited_s() const { return waited_s_; }
-  // Nothing can be measured on this trial: no fault of a candidate.
+  // Nothing can be measured any more, by whoever's fault: the trial or the device is lost.
   const std::optional<Error>& trial_error() const { return trial_error_; }
 
  private:
@@ -53,15 +54,23 @@ class Measurement {
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
   Status wait_until_built(std::size_t i, Preparation& preparation);
   bool in_place(std::size_t i);
+  // The first launch, with nothing before it or beside it that is measured: who loses the device
+  // is then known.
+  std::optional<double> launched_alone(std::size_t i);
   std::optional<double> timed(std::size_t i, int repeats, FunctionRef<Status()> run);
   void not_timed(std::size_t i, std::string reason);
   bool verify(std::size_t i);
+  // Takes a candidate out that failed.
+  void failed(std::size_t i, Verdict verdict, const Error& error);
+  // What a failure says about this search as a whole.
+  void note_failure(const Error& error);
 
   TuneContext& context_;
   const AutotuneSettings& settings_;
   Problem& problem_;
   Client& client_;
   Decision& decision_;
+  TuningTurn& turn_;
   std::vector<Visit> visits_;  // by candidate
   double waited_s_ = 0;
   std::optional<std::size_t> last_;  // whose operands the caches hold

@@ -16,6 +16,7 @@
 #include "tune/conclusion.h"
 #include "tune/context_internals.h"
 #include "tune/estimator.h"
+#include "tune/exclusion.h"
 #include "tune/guesses.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
@@ -24,8 +25,6 @@
 namespace rooftune::detail {
 namespace {
 
-// A candidate that is slower than this many times the leader is not wanted a second time.
-constexpr double kFar = 1.8;
 // Seconds between two writes of what is known so far: what a process that dies can lose.
 constexpr double kKeepEvery = 0.5;
 // Calls in a row for which the candidate whose turn it is could not be tried.
@@ -109,6 +108,11 @@ class Tune final : public OnlineTune {
     plan_ = plan_of(problem);
     decision_ = begin_decision(settings_, tuner_, problem, plan_, prior_.get());
     decision_.mode = Mode::online;
+    place_ = place_of(tuner_, problem);
+    if (problem.size() > 1) {
+      exclude(decision_, quarantined(*environment_, place_), problem);
+      exclude(decision_, context_.internals().found_wrong.at(place_), problem);
+    }
     if (problem.size() == 1) {
       Decision only = only_candidate(std::move(decision_));
       keep(only);
@@ -188,7 +192,10 @@ class Tune final : public OnlineTune {
     for (const std::size_t i : order) {
       if (problem.illegal_because(i) != nullptr || disqualified(evidence(i).verdict)) continue;
       const bool is_sample = member && i == members_[*member];
-      if (!run(problem, i, is_sample ? member : std::nullopt, scale.value_or(1))) continue;
+      if (!run(problem, i, is_sample ? member : std::nullopt, scale.value_or(1))) {
+        if (lost_) return std::unexpected(*lost_);
+        continue;
+      }
       outcome.ran = i;
       outcome.sampled = is_sample;
       break;
@@ -198,6 +205,7 @@ class Tune final : public OnlineTune {
       for (std::size_t i = 0; i < problem.size() && !outcome.ran; ++i) {
         if (problem.illegal_because(i) != nullptr || disqualified(evidence(i).verdict)) continue;
         if (run(problem, i, std::nullopt, 1)) outcome.ran = i;
+        if (lost_) return std::unexpected(*lost_);
       }
     }
     if (!outcome.ran) {
@@ -268,12 +276,12 @@ class Tune final : public OnlineTune {
   bool run(Problem& problem, std::size_t i, std::optional<std::size_t> member, double scale) {
     Visit& visit = visits_[i];
     if (Status built = problem.prepare(i); !built) {
-      out(i, Verdict::build_failed, built.error().text);
+      failed_with(i, Verdict::build_failed, built.error());
       return false;
     }
     if (visit.checked && !member) {
       Status done = problem.run(i);
-      if (!done) out(i, Verdict::launch_failed, done.error().text);
+      if (!done) failed_with(i, Verdict::launch_failed, done.error());
       visit.ran = visit.ran || done.has_value();
       return done.has_value();
     }
@@ -296,9 +304,7 @@ class Tune final : public OnlineTune {
         problem.stream(), [&] { return problem.run(i); }, 1);
     context_.internals().span("sample", problem.name(i), begin_s);
     if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
-      // A shortage of memory passes: what comes of this is not to be believed later.
-      if (seconds.error().kind == ErrorKind::out_of_memory) decision_.storable = false;
-      out(i, Verdict::launch_failed, seconds.error().text);
+      failed_with(i, Verdict::launch_failed, seconds.error());
       restore(problem, check.get());
       return false;
     }
@@ -333,6 +339,8 @@ class Tune final : public OnlineTune {
     decision_.cost.verify_s += checking_s;
     check_s_ = checking_s;
     if (!record_check(evidence(i), found)) {
+      context_.internals().found_wrong.add(
+          place_, {evidence(i).name, evidence(i).version, Verdict::wrong, evidence(i).reason});
       failed(i);
       restore(problem, check);
       return false;
@@ -343,6 +351,16 @@ class Tune final : public OnlineTune {
     return true;
   }
 
+  void failed_with(std::size_t i, Verdict verdict, const Error& error) {
+    // A shortage of memory passes: what comes of this is not to be believed later. And a device
+    // that is lost says nothing of candidates.
+    if (error.kind == ErrorKind::out_of_memory) decision_.storable = false;
+    if (error.kind == ErrorKind::device_lost) {
+      lost_ = error;
+    } else {
+      out(i, verdict, error.text);
+    }
+  }
   void out(std::size_t i, Verdict verdict, std::string reason) {
     disqualify(evidence(i), verdict, std::move(reason));
     failed(i);
@@ -486,8 +504,9 @@ class Tune final : public OnlineTune {
 
   Keeper& keeper() { return *context_.internals().keeper; }
   void keep(const Decision& decision) {
-    keeper().run(
-        [&context = context_, kept = decision]() mutable { keep_decision(context, kept); });
+    keeper().run([&context = context_, place = environment_, kept = decision]() mutable {
+      keep_decision(context, kept, *place);
+    });
   }
 
   // A session that closes early leaves to the next what it knows.
@@ -555,7 +574,9 @@ class Tune final : public OnlineTune {
   double sum_s_ = 0;
   int calls_ = 0;
   std::shared_ptr<Environment> environment_;  // where the key was first met
-  double kept_at_s_ = 0;                      // when the evidence was last written
+  KeyPlace place_;
+  std::optional<Error> lost_;  // the device
+  double kept_at_s_ = 0;       // when the evidence was last written
 
   mutable std::mutex order_mutex_;
   std::vector<std::size_t> order_ = {0};
@@ -565,29 +586,6 @@ class Tune final : public OnlineTune {
 };
 
 }  // namespace
-
-double most_expected_ratio(double leader_s, double check_s) {
-  constexpr double kToSpare = 0.1;
-  const double share = check_s / leader_s;
-  if (share > kMostPerCall - 1 - kToSpare) return kFar;
-  return std::min(kFar, kMostPerCall - kToSpare - share);
-}
-
-std::optional<double> Likeness::scale(const std::optional<Size>& work) {
-  // Of so many sizes in a row one would have come back, were they to come back.
-  constexpr int kMostStrangers = 32;
-  if (!begun_) {
-    begun_ = true;
-    first_ = work;
-  }
-  if (work == first_) {
-    strangers_ = 0;
-    return 1;
-  }
-  any_ = any_ || ++strangers_ >= kMostStrangers;
-  if (!any_ || !work || !first_ || !(work->ops > 0) || !(first_->ops > 0)) return std::nullopt;
-  return first_->ops / work->ops;
-}
 
 std::shared_ptr<OnlineTune> make_online_tune(TuneContext& context, std::string tuner,
                                              std::shared_ptr<const Decision> prior) {

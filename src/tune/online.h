@@ -10,6 +10,8 @@ namespace rooftune::detail {
 
 // No call from the second on is to take longer than this many times the winner's time.
 inline constexpr double kMostPerCall = 2.2;
+// A candidate that is slower than this many times the leader is not wanted a second time.
+inline constexpr double kFar = 1.8;
 
 // How many times the leader's time a candidate may be expected to take and still be tried, when the
 // check of its first result takes `check_s`: together they stay below kMostPerCall, with a tenth of

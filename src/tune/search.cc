@@ -20,6 +20,7 @@
 #include "tune/own_stream.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
+#include "tune/turn.h"
 
 namespace rooftune::detail {
 namespace {
@@ -33,7 +34,8 @@ struct SearchMark {
 
 class Search {
  public:
-  Search(TuneContext& context, const std::string& tuner, Problem& problem, const Decision* prior)
+  Search(TuneContext& context, const std::string& tuner, Problem& problem, const Decision* prior,
+         TuningTurn& turn)
       : context_(context),
         settings_(context.settings().autotune),
         problem_(problem),
@@ -41,10 +43,11 @@ class Search {
         client_(problem.client()),
         plan_(plan_of(problem)),
         decision_(begin_decision(settings_, tuner, problem, plan_, prior)),
-        measurement_(context, problem, decision_) {
+        measurement_(context, problem, decision_, turn) {
     if (settings_.mode == Mode::online) {
       decision_.not_online = "the operation has no check of a call's own result";
     }
+    if (problem.size() > 1) exclude(decision_, turn.exclusions(), problem);
   }
 
   Result<Decision> run() {
@@ -169,12 +172,13 @@ class Search {
 
   // --- Measuring -----------------------------------------------------------------------------
 
-  bool out_of_budget() const {
+  // Never before something was measured: whoever failed until then is no reason to stop.
+  bool out_of_budget(const Schedule& schedule) const {
+    if (decision_.cost.launches == 0 || !schedule.any_valid()) return false;
     // The budget is for measuring: kernels are compiled once, not for every key.
     const double compiling_s =
         client_.capabilities().compiles_at_run_time ? measurement_.waited_s() : 0;
-    return decision_.cost.launches > 0 &&
-           client_.now_s() - start_s_ - compiling_s >= settings_.budget_s;
+    return client_.now_s() - start_s_ - compiling_s >= settings_.budget_s;
   }
 
   // Measures the members of a round; true when at least one has a valid time.
@@ -182,9 +186,14 @@ class Search {
     std::vector<std::vector<double>> prior;
     for (const std::size_t i : members) prior.push_back(evidence(i).samples);
     Schedule schedule(settings_, limit_s_, std::move(prior));
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      // It took longer than the budget before, and would again.
+      const auto best = evidence(members[m]).min_s();
+      if (best && *best > settings_.budget_s) schedule.retire(m);
+    }
 
     while (const auto member = measurement_.trial_error() ? std::nullopt : schedule.next()) {
-      if (out_of_budget()) {
+      if (out_of_budget(schedule)) {
         decision_.partial = true;
         break;
       }
@@ -310,10 +319,10 @@ class Search {
 bool is_searching() { return searches_of_this_thread > 0; }
 
 Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
-                        const Decision* prior) {
+                        const Decision* prior, TuningTurn& turn) {
   const SearchMark mark;
   const double begin = steady_now_s();
-  Result<Decision> decision = Search(context, tuner, problem, prior).run();
+  Result<Decision> decision = Search(context, tuner, problem, prior, turn).run();
   context.internals().span("tune", tuner, begin);
   return decision;
 }

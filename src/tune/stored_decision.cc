@@ -9,6 +9,8 @@
 #include "rooftune/tuner.h"
 #include "tune/conclusion.h"
 #include "tune/context_internals.h"
+#include "tune/exclusion.h"
+#include "tune/turn.h"
 
 namespace rooftune {
 namespace {
@@ -51,7 +53,7 @@ std::optional<std::size_t> find_candidate(const detail::Problem& problem, std::s
 Decision believable(Decision stored, const detail::Problem& problem) {
   std::erase_if(stored.candidates, [&](const CandidateEvidence& candidate) {
     const auto i = find_candidate(problem, candidate.name);
-    return !i || problem.version(*i) != candidate.version;
+    return !i || problem.version(*i) != candidate.version || candidate.quarantined;
   });
   std::erase_if(stored.ranking, [&](const std::string& name) {
     const CandidateEvidence* candidate = stored.find(name);
@@ -113,22 +115,28 @@ std::optional<Stored> load_decision(TuneContext& context, const std::string& tun
   if (!decision) return std::nullopt;  // a row that cannot be understood is a miss
   Stored stored;
   stored.decision = believable(*std::move(decision), problem);
+  const KeyPlace place = place_of(tuner, problem);
+  exclude(stored.decision, quarantined(*environment, place), problem);
+  exclude(stored.decision, context.internals().found_wrong.at(place), problem);
   stored.decision.origin = Origin::store;
   stored.complete = is_complete(stored.decision, problem);
   return stored;
 }
 
-void keep_decision(TuneContext& context, Decision& decision) {
+void keep_decision(TuneContext& context, Decision& decision, const TuningTurn& turn) {
+  keep_decision(context, decision, turn.environment());
+}
+
+void keep_decision(TuneContext& context, Decision& decision, Environment& environment) {
   TuneContext::Internals& internals = context.internals();
-  const auto environment = internals.environment();
   const double begin = steady_now_s();
-  if (decision.storable) write_decision(context, *environment, decision);
+  if (decision.storable) write_decision(context, environment, decision);
   decision.cost.store_s = steady_now_s() - begin;
   // What it cost to store is known only now, and `why` is to tell the truth about it: a second
   // write, of a fraction of a millisecond, once for each key.
-  if (decision.storable) write_decision(context, *environment, decision);
+  if (decision.storable) write_decision(context, environment, decision);
   const std::string line = to_json(decision);
-  static_cast<void>(environment->append_record(RecordKind::autotune, line));
+  static_cast<void>(environment.append_record(RecordKind::autotune, line));
   internals.span("store", "put", begin);
   internals.write_record(line);
 }

@@ -8,8 +8,11 @@
 
 namespace rooftune {
 
+class Environment;
+
 // Drops the evidence of candidates that the problem does not have at that version, and what
-// depends on it (ranking, winner, short-circuit).
+// depends on it (ranking, winner, short-circuit). Nor does a quarantine count that was there when
+// it was stored: see exclusion.h for those of today.
 Decision believable(Decision stored, const detail::Problem& problem);
 
 // Whether a believable decision needs nothing more: every candidate of the rounds up to the
@@ -25,6 +28,9 @@ namespace detail {
 // Writes what is known so far to the store, if there is not more in it. No record is written:
 // keep_decision() does that at the end.
 void keep_evidence(TuneContext& context, const Decision& partial);
+
+// As in rooftune/tuner.h, to the environment in which the key was first met.
+void keep_decision(TuneContext& context, Decision& decision, Environment& environment);
 
 }  // namespace detail
 

@@ -51,7 +51,7 @@ TEST_F(FlashInfer3970, EveryVariationMeasuresOnceAndLosesNothing) {
 TEST_F(FlashInfer3970, ARowOfAnotherMachineIsIgnoredAndKept) {
   EXPECT_EQ(run(default_settings()).origin, Origin::measured);
   sql(database(),
-      "UPDATE entries SET ns = replace(ns, 'v1/', 'v1/0'), value = json_set(value, "
+      "UPDATE entries SET ns = replace(ns, '/matmul', '0/matmul'), value = json_set(value, "
       "'$.fingerprint', 'unknown') WHERE ns LIKE 'autotune/%'");
   const auto foreign = rows();
   ASSERT_EQ(foreign.size(), 1u);

@@ -115,7 +115,7 @@ FakeClient::KernelState& FakeClient::state_locked(std::string_view kernel) {
 }
 
 Status FakeClient::usable_locked(Stream stream) const {
-  if (lost_) return fail(ErrorKind::launch_failed, name() + ": the device was lost");
+  if (lost_) return fail(ErrorKind::device_lost, name() + ": the device was lost");
   if (!streams_.contains(stream.native)) {
     return fail(ErrorKind::launch_failed,
                 fmt::format("{}: there is no stream {}", name(), stream.native));
@@ -146,9 +146,13 @@ double FakeClient::quantised(double seconds) const {
   return step > 0 ? std::floor(seconds / step + 1e-6) * step : seconds;
 }
 
+double FakeClient::shown_locked() const {
+  return script_.clock_shows ? script_.clock_shows(now_s_) : now_s_;
+}
+
 double FakeClient::now_s() const {
   const std::lock_guard lock(mutex_);
-  return now_s_;
+  return shown_locked();
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -158,6 +162,10 @@ Result<std::shared_ptr<void>> FakeClient::do_allocate(std::uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     if (Status usable = usable_locked({}); !usable) return std::unexpected(usable.error());
+    const std::uint64_t index = allocations_++;
+    if (script_.refuses_allocation && script_.refuses_allocation(index)) {
+      return fail(ErrorKind::out_of_memory, "the script refuses it");
+    }
   }
   return heap_->allocate(bytes, script_.capabilities.memory_bytes);
 }
@@ -426,7 +434,7 @@ Status FakeClient::synchronize(Stream stream) {
 Result<std::unique_ptr<Event>> FakeClient::record(Stream stream) {
   const std::lock_guard lock(mutex_);
   if (Status usable = usable_locked(stream); !usable) return std::unexpected(usable.error());
-  return std::make_unique<FakeEvent>(stream.native, now_s_);
+  return std::make_unique<FakeEvent>(stream.native, shown_locked());
 }
 
 Status FakeClient::wait(const Event& event) {

@@ -47,7 +47,7 @@ class FakeClient : public Client {
   // Changes what a kernel does from its next launch or build on.
   void set_behaviour(const std::string& kernel, FakeBehaviour behaviour);
   void advance(double seconds);  // as if the host had been busy with something else
-  void lose();                   // every call fails from now on
+  void lose();                   // every call fails from now on, with device_lost
 
   struct Counts {
     std::uint64_t asked = 0;     // launches, also refused ones
@@ -98,6 +98,7 @@ class FakeClient : public Client {
   KernelState& state_locked(std::string_view kernel);
   Status usable_locked(Stream stream) const;
   void advance_locked(double seconds);
+  double shown_locked() const;  // by the device's own clock
   void log_locked(FakeCall call);
   Status take_late_error_locked(Stream stream);
   Status admit_locked(Stream stream, const Launch& launch, const FakeBehaviour& behaviour,
@@ -114,6 +115,7 @@ class FakeClient : public Client {
   mutable std::mutex mutex_;  // guards all below
   double now_s_ = 0;
   bool lost_ = false;
+  std::uint64_t allocations_ = 0;
   std::uintptr_t last_stream_ = 0;
   std::map<std::uintptr_t, std::optional<Error>> streams_;  // living ones, with their late error
   std::map<std::string, KernelState, std::less<>> kernels_;

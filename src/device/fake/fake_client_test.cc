@@ -204,9 +204,10 @@ TEST(FakeFailureTest, ALostDeviceStaysLost) {
   FakeClient client(script_of("a", {.loses_device_at = 1}));
   Runner a(client, "a"), b(client, "b");
   EXPECT_TRUE(a());
-  EXPECT_EQ(kind_of(a()), ErrorKind::launch_failed);
+  EXPECT_EQ(kind_of(a()), ErrorKind::device_lost);
   const Status status = b();
   ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::device_lost);
   EXPECT_THAT(status.error().text, HasSubstr("lost"));
   EXPECT_FALSE(b.profile());
   EXPECT_FALSE(client.allocate(1));
@@ -231,6 +232,15 @@ TEST(FakeFailureTest, ForeignThingsAreRefused) {
   EXPECT_EQ(kind_of(a(stream)), ErrorKind::launch_failed);
   client.destroy_stream({});  // the default stream stays
   EXPECT_TRUE(a());
+}
+
+TEST(FakeMemoryTest, AllocationsAreRefusedWhereTheScriptSaysSo) {
+  FakeScript script;
+  script.refuses_allocation = [](std::uint64_t index) { return index == 1; };
+  FakeClient client(script);
+  EXPECT_TRUE(client.allocate(100));
+  EXPECT_EQ(kind_of(client.allocate(100)), ErrorKind::out_of_memory);
+  EXPECT_TRUE(client.allocate(100));
 }
 
 TEST(FakeMemoryTest, RangesThatLeaveABufferAreRefused) {

@@ -27,6 +27,17 @@ TEST(FakeTimeTest, LaunchesMoveTheClockAndNothingElseDoes) {
   EXPECT_DOUBLE_EQ(client.now_s(), 1.502);
 }
 
+TEST(FakeTimeTest, AClockMayShowWhatIsNotTrue) {
+  FakeScript script = script_of("a", {.seconds = 2e-3, .compile_s = 0});
+  script.clock_shows = [](double now_s) { return 5 - now_s; };
+  FakeClient client(script);
+  Runner a(client, "a");
+  const auto before = client.record({}).value();
+  EXPECT_NEAR(a.profile(1).value(), 2e-3, 1e-12);
+  EXPECT_DOUBLE_EQ(client.now_s(), 4.998);
+  EXPECT_LT(client.elapsed_s(*before, *client.record({}).value()).value(), 0);
+}
+
 TEST(FakeTimeTest, ProfileSumsTheLaunches) {
   FakeClient client(script_of("a", {.seconds = 2e-3}));
   Runner a(client, "a");

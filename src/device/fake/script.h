@@ -165,6 +165,11 @@ struct FakeScript {
   std::optional<double> clock_step_s;
   // A factor on the time of every launch that begins at this time; null: none.
   std::function<double(double now_s)> drift;
+  // What the device's clock shows at a true time, where that is not the truth: a clock that stands,
+  // jumps or runs backwards. It is what now_s() and events tell; profile() keeps its own time.
+  std::function<double(double now_s)> clock_shows;
+  // Whether the allocation with this number (from 0) is refused with out_of_memory; null: none.
+  std::function<bool(std::uint64_t index)> refuses_allocation;
   double transfer_bytes_per_s = 0;  // of write, read and fill; 0: they take no time
   std::uint64_t seed = 1;
 };
