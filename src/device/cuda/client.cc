@@ -176,7 +176,7 @@ class Cuda final : public CudaClient {
     const CudaContext::Scope scope(*context_);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult done = driver_.stream_capturing(native(stream), &status);
-    note_fault(done);
+    if (done != CUDA_SUCCESS) static_cast<void>(kind_of(done));  // which remembers a fault
     // Another error: somebody captures in a way that forbids even the question.
     return fault_.load(std::memory_order_relaxed) == CUDA_SUCCESS &&
            (done != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
@@ -232,9 +232,7 @@ class Cuda final : public CudaClient {
     CUdeviceptr memory = 0;
     const CUresult done = driver_.allocate(&memory, bytes);
     if (done != CUDA_SUCCESS) {
-      return fail(
-          done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed,
-          driver_.describe(done));
+      return fail(kind_of(done), driver_.describe(done));
     }
     return std::shared_ptr<void>(std::bit_cast<void*>(memory), [context = context_](void* held) {
       const CudaContext::Apart inside(*context);
@@ -261,8 +259,7 @@ class Cuda final : public CudaClient {
       if (relaxed) kernel.launched.store(true, std::memory_order_relaxed);
       return {};
     }
-    note_fault(done);
-    return fail(ErrorKind::launch_failed,
+    return fail(kind_of(done),
                 fmt::format("{} of {}x{}x{} blocks of {}x{}x{} threads with {} bytes of shared "
                             "memory: {}",
                             kernel.id().name, launch.groups.x, launch.groups.y, launch.groups.z,
@@ -287,8 +284,9 @@ class Cuda final : public CudaClient {
     auto kernel = do_load(source, output->binary);
     // The compiler has run: its product is what failed, if not for a shortage that may pass.
     if (!kernel) {
-      const bool passes = kernel.error().kind == ErrorKind::out_of_memory;
-      return fail(passes ? ErrorKind::out_of_memory : ErrorKind::build_failed, kernel.error().text);
+      const ErrorKind kind = kernel.error().kind;
+      const bool its_own = kind != ErrorKind::out_of_memory && kind != ErrorKind::device_lost;
+      return fail(its_own ? ErrorKind::build_failed : kind, kernel.error().text);
     }
     return Built{*std::move(kernel), std::move(output->binary), true};
   }
@@ -305,14 +303,14 @@ class Cuda final : public CudaClient {
   Status checked(CUresult done, const char* what) const {
     if (done == CUDA_SUCCESS) [[likely]]
       return {};
-    note_fault(done);
-    const ErrorKind kind =
-        done == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::launch_failed;
-    return fail(kind, fmt::format("{}: {}: {}", name(), what, driver_.describe(done)));
+    return fail(kind_of(done), fmt::format("{}: {}: {}", name(), what, driver_.describe(done)));
   }
-  // Remembers errors of a kernel after which the context is of no more use.
-  void note_fault(CUresult done) const {
+  // What an error of the driver is called here. Remembers those after which the context is of no
+  // more use.
+  ErrorKind kind_of(CUresult done) const {
     switch (done) {
+      case CUDA_ERROR_OUT_OF_MEMORY:
+        return ErrorKind::out_of_memory;
       case CUDA_ERROR_ILLEGAL_ADDRESS:
       case CUDA_ERROR_MISALIGNED_ADDRESS:
       case CUDA_ERROR_ILLEGAL_INSTRUCTION:
@@ -323,17 +321,18 @@ class Cuda final : public CudaClient {
       case CUDA_ERROR_LAUNCH_TIMEOUT:
       case CUDA_ERROR_ASSERT:
       case CUDA_ERROR_ECC_UNCORRECTABLE:
+      case CUDA_ERROR_NVLINK_UNCORRECTABLE:
         fault_.store(done, std::memory_order_relaxed);
-        break;
+        return ErrorKind::device_lost;
       default:
-        break;
+        return ErrorKind::launch_failed;
     }
   }
   Status unbroken() const {
     const CUresult fault = fault_.load(std::memory_order_relaxed);
     if (fault == CUDA_SUCCESS) return {};
-    return fail(ErrorKind::launch_failed, fmt::format("{}: of no more use to this process since {}",
-                                                      name(), driver_.describe(fault)));
+    return fail(ErrorKind::device_lost, fmt::format("{}: of no more use to this process since {}",
+                                                    name(), driver_.describe(fault)));
   }
   static Status not_ours() {
     return fail(ErrorKind::invalid_argument, "the event is not one of this device");
@@ -437,7 +436,7 @@ Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
   done = driver_.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                         static_cast<int>(shared_bytes_) - fixed);
   if (done != CUDA_SUCCESS) {
-    return fail(ErrorKind::launch_failed,
+    return fail(kind_of(done),
                 "kernel " + source.id.name + ": shared memory: " + driver_.describe(done));
   }
   return kernel;

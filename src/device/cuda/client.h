@@ -4,7 +4,7 @@
 // Streams are CUstreams; 0 is the legacy default stream. A launch during stream capture becomes
 // part of the graph, which needs the client for as long as it is replayed. After a fault in a
 // kernel (an illegal address, say) the driver refuses everything in the process: every call then
-// gives launch_failed with the driver's words.
+// gives device_lost with the driver's words.
 #ifndef ROOFTUNE_DEVICE_CUDA_CLIENT_H_
 #define ROOFTUNE_DEVICE_CUDA_CLIENT_H_
 
