@@ -141,6 +141,7 @@ struct ToyCandidate {
   std::string version = "1";
   const char* (*illegal_because)(const ToyArgs&) = nullptr;
   std::function<double(const ToyArgs&)> predicted = {};
+  std::function<void(const ToyArgs&)> on_prepare = {};  // is told
 };
 
 using ToyDescribe = std::function<void(TunableSet<ToyKey, ToyArgs>&)>;
@@ -171,7 +172,8 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
                    return client.launch(stream, {kernel->get(), &args, sizeof args, {}, {}, 0, {}});
                  })
               .version(toy.version)
-              .prepare([build]() -> Status {
+              .prepare([build, told = toy.on_prepare](const ToyArgs& args) -> Status {
+                if (told) told(args);
                 auto kernel = build();
                 if (!kernel) return std::unexpected(kernel.error());
                 return {};
