@@ -43,6 +43,7 @@ PUBLIC = {
     "device.h": "device",
     "key.h": "tune",
     "decision.h": "tune",
+    "local_tuner.h": "tune",
     "tunable_set.h": "tune",
     "tune_context.h": "tune",
     "tuner.h": "tune",

@@ -51,6 +51,10 @@ struct CandidateEvidence {
   // having been tried, for as long as the store says so.
   bool quarantined = false;
   std::optional<double> compile_s;
+  // Measured after the search, in turn with the winner. So that times can be compared with those of
+  // the search, made at another time and perhaps for another problem of the key, the samples are in
+  // proportion to what the winner took in the search.
+  bool background = false;
 
   std::optional<double> min_s() const;  // of the samples that count
   std::optional<double> median_s() const;
@@ -72,6 +76,10 @@ struct Cost {
   double probe_s = 0, compile_s = 0, measure_s = 0, verify_s = 0, store_s = 0;
   std::uint64_t launches = 0;       // of candidates, while tuning; online: calls that were samples
   std::uint64_t scratch_bytes = 0;  // memory held for measuring
+  // After the search, beside calls that were served (autotune.background): all that it took, and
+  // launches that are not among those above.
+  double background_s = 0;
+  std::uint64_t background_launches = 0;
 };
 
 struct Decision {
@@ -86,6 +94,14 @@ struct Decision {
   // Among such the untuned choice wins, or else the first in declared order: a fixed rule, so that
   // two machines of a kind agree.
   std::vector<std::string> same_as_winner;
+  std::vector<std::string> replaced;  // earlier winners, where the background found a better one
+  // Of a key whose problems the operation tells apart (TunableSet::parts): the part that was
+  // measured, in words; and the parts that have a decision of their own, since this one does not
+  // suit them. Such a one is `apart`: made in the background, with some of the candidates.
+  std::optional<std::uint64_t> part;
+  std::string part_text;
+  std::vector<std::uint64_t> split;
+  bool apart = false;
   bool partial = false;  // the budget ended the search: refined at a later call
   bool verified = true;  // false: the winner's output was not checked
   bool storable = true;  // false: nothing could be timed, so nothing is kept

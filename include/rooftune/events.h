@@ -17,7 +17,8 @@ namespace rooftune {
 // A stretch of time that the library spent on something. Times are seconds of a steady clock of
 // the process (the same for all devices), so that spans of all devices line up in one trace.
 struct Span {
-  std::string_view category;  // "launch", "compile", "probe", "tune", "measure", "verify", "store"
+  std::string_view category;  // "launch", "compile", "probe", "tune", "measure", "verify", "store",
+                              // "refine"
   std::string_view name;      // kernel, candidate or key
   std::string_view device;    // Client::name()
   double begin_s = 0, end_s = 0;

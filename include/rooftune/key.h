@@ -54,6 +54,12 @@ namespace rooftune {
 // every x up to 2^62 (no logarithm is taken); larger x and x < 1 are given back as they are.
 std::int64_t anchor(std::int64_t x, Level level);
 
+// A grid four times as fine, for telling sizes with one anchor apart: the least i >= 0 with
+// base^(i/4) >= x, at most 4 of them to an anchor. 0 at level full, where there is nothing to tell.
+int anchor_step(std::int64_t x, Level level);
+// The least and the largest size of a step; {0, 0} for one that no size has.
+std::pair<std::int64_t, std::int64_t> anchor_step_sizes(int step, Level level);
+
 template <class K>
 concept Key = requires(const K& key) {
   key.rooftune_key_fields();

@@ -58,6 +58,8 @@ struct AutotuneSettings {
   Pending pending = Pending::wait;  // pending = "wait" | "fallback"
   double pending_timeout_s = 60;    // waiting is bounded: then the fallback runs
   double budget_s = 3;              // per key, probes excluded; then the best so far, partial
+  double background = 0.02;  // share of the time spent in the operation that may go into measuring
+                             //   beyond a decision, after calls that were served; 0: none
   std::uint64_t memory_bytes = 4ull << 30;  // scratch for measuring; more: the search is refused
   Operands operands = Operands::automatic;  // operands = "auto" | "cold" | "warm"
   int min_samples = 3;                      // per candidate that stays in the race

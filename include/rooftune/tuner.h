@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "rooftune/decision.h"
+#include "rooftune/detail/background.h"
 #include "rooftune/detail/decision_table.h"
 #include "rooftune/detail/online_tune.h"
 #include "rooftune/detail/problem.h"
@@ -137,14 +138,18 @@ class Tuner final : public TunerBase {
   }
   std::uint64_t version() const { return table_.version(); }
   // Runs the first candidate of the ranking that is legal for args. An error means that nothing
-  // was written yet or that the output is to be written again: execute() finds a way.
+  // was written yet or that the output is to be written again: execute() finds a way. Now and then
+  // it measures after that for a while: see autotune.background.
   Status hit(const detail::Entry<K>& entry, const Args& args, Stream stream,
-             CallReport* report = nullptr) const {
-    for (const std::size_t i : entry.ranking) {
+             CallReport* report = nullptr) {
+    for (const std::size_t i : entry.parts.empty() ? entry.ranking : ranking_for(entry, args)) {
       if (set_.illegal_because(i, args) != nullptr) continue;
       Status done = set_.run(i, args, stream);
       if (done && report != nullptr) [[unlikely]]
         *report = {entry.origin, set_.name(i), false};
+      if (--detail::hit_counter.left == 0) [[unlikely]] {
+        done ? look_beyond(entry, args, stream) : detail::hit_counter.put_off();
+      }
       return done;
     }
     return fail(ErrorKind::no_candidate, "no ranked candidate is legal for this problem");
@@ -174,20 +179,26 @@ class Tuner final : public TunerBase {
   // The decision for a key, from memory or else from the store; nothing when there is none.
   std::optional<Decision> decision(const K& key, const Args& args) {
     if (const auto* entry = table_.find(key, key_hash(key))) {
-      Decision copy = *entry->decision;
+      Decision copy = *decision_for(*entry, args);
       copy.origin = entry->origin;
       return copy;
     }
     const detail::TypedProblem<K, Args> problem(set_, key, args, Stream{});
     auto stored = detail::load_decision(context_, name_, problem);
     if (!stored) return std::nullopt;
+    for (Decision& own : detail::load_parts(context_, name_, problem, stored->decision)) {
+      if (own.part == problem.part()) return std::move(own);
+    }
     return std::move(stored->decision);
   }
 
   std::vector<Decision> decisions() const override {
     std::vector<Decision> all;
     const std::lock_guard lock(mutex_);
-    table_.for_each([&](const detail::Entry<K>& entry) { all.push_back(*entry.decision); });
+    table_.for_each([&](const detail::Entry<K>& entry) {
+      all.push_back(*entry.decision);
+      for (const detail::EntryPart& own : entry.parts) all.push_back(*own.decision);
+    });
     return all;
   }
   static const void* type_of() {
@@ -211,6 +222,10 @@ class Tuner final : public TunerBase {
  private:
   // Everything that is not a hit; kept out of line so that a hit stays small.
   [[gnu::noinline]] Status miss(const K& key, const Args& args, Stream stream, CallReport* report);
+  // After a hit that stands for many: takes what they earned for measuring, and when that is enough
+  // does the next step. On the thread of the caller, whose own work is done.
+  [[gnu::noinline]] void look_beyond(const detail::Entry<K>& entry, const Args& args,
+                                     Stream stream);
   // A miss on a stream that is captured: nothing on it runs before the graph does, so nothing can
   // be measured or waited for. Takes what memory or the store know, or else the untuned choice.
   Status record(const K& key, const Args& args, Stream stream, CallReport* report);
@@ -231,11 +246,44 @@ class Tuner final : public TunerBase {
   // what was verified, and the fallback, unless it was found wrong.
   std::vector<std::size_t> order_of(const Decision* decision) const;
   bool usable(const std::vector<std::size_t>& ranking, const Args& args) const;
+  // What the part that args are in has for its own; null where it has nothing.
+  const detail::EntryPart* part_for(const detail::Entry<K>& entry, const Args& args) const;
+  [[gnu::noinline]] const std::vector<std::size_t>& ranking_for(const detail::Entry<K>& entry,
+                                                                const Args& args) const {
+    const detail::EntryPart* own = part_for(entry, args);
+    return own != nullptr ? own->ranking : entry.ranking;
+  }
+  const std::shared_ptr<const Decision>& decision_for(const detail::Entry<K>& entry,
+                                                      const Args& args) const {
+    const detail::EntryPart* own = part_for(entry, args);
+    return own != nullptr ? own->decision : entry.decision;
+  }
+  detail::EntryPart entry_part(Decision decision) const;
   std::vector<std::size_t> indices(const std::vector<std::string>& ranking) const;
   // Takes candidates that failed at a hit out of the ranking in memory.
   void demote(const detail::Entry<K>& entry, const std::vector<std::size_t>& failed);
   const detail::Entry<K>* publish(const K& key, std::shared_ptr<const Decision> decision,
-                                  Origin origin, std::uint64_t generation);
+                                  Origin origin, std::uint64_t generation,
+                                  std::vector<detail::EntryPart> parts = {},
+                                  std::shared_ptr<detail::Progress> progress = nullptr);
+  // Marks a key as pending for as long as it lives. The caller holds the mutex when it is made.
+  class PendingMark {
+   public:
+    PendingMark(Tuner& tuner, const K& key) : tuner_(tuner), key_(key) {
+      tuner.pending_.push_back(key);
+    }
+    ~PendingMark() {
+      const std::lock_guard lock(tuner_.mutex_);
+      tuner_.pending_.erase(std::find(tuner_.pending_.begin(), tuner_.pending_.end(), key_));
+      tuner_.pending_changed_.notify_all();
+    }
+    PendingMark(const PendingMark&) = delete;
+    PendingMark& operator=(const PendingMark&) = delete;
+
+   private:
+    Tuner& tuner_;
+    const K& key_;
+  };
 
   TuneContext& context_;
   const std::string name_;
@@ -254,66 +302,6 @@ class Tuner final : public TunerBase {
   std::vector<std::shared_ptr<detail::OnlineTune>> ended_;
 };
 
-// One's own operation. An object of static storage duration serves every session and thread; the
-// sets it makes live in the sessions.
-template <class K, class Args>
-class LocalTuner {
- public:
-  // The name is the tuner's in the store: choose one that no other library has.
-  explicit LocalTuner(std::string name) : name_(std::move(name)) {}
-
-  // Runs the best candidate for `key` (anchored here) on `args`. `describe` fills the set at the
-  // first call in each session; it must describe the same operation every time.
-  Status execute(TuneContext& context, const K& key, const Args& args,
-                 const std::function<void(TunableSet<K, Args>&)>& describe, Stream stream = {},
-                 CallReport* report = nullptr) {
-    Tuner<K, Args>* tuner = of(context, describe);
-    if (tuner == nullptr) {
-      return fail(ErrorKind::invalid_argument,
-                  "the name " + name_ + " belongs to a tuner of other types in this session");
-    }
-    return tuner->execute(anchored_key(key, context.settings().autotune.level), args, stream,
-                          report);
-  }
-
-  // The tuner of this operation in a session, made at first use; null when the session has a tuner
-  // of other types under this name ("matmul" and "sum" are the library's). Later calls take no
-  // lock.
-  Tuner<K, Args>* of(TuneContext& context,
-                     const std::function<void(TunableSet<K, Args>&)>& describe) {
-    for (const Known* known = known_.load(std::memory_order_acquire); known != nullptr;
-         known = known->next) {
-      if (known->context == context.id()) return known->tuner;
-    }
-    TunerBase& found = context.tuner(name_, [&]() -> std::unique_ptr<TunerBase> {
-      return std::make_unique<Tuner<K, Args>>(context, name_, describe);
-    });
-    if (found.type() != Tuner<K, Args>::type_of()) return nullptr;
-    auto* tuner = static_cast<Tuner<K, Args>*>(&found);
-    auto* known = new Known{context.id(), tuner, known_.load(std::memory_order_relaxed)};
-    while (!known_.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
-    }
-    return tuner;
-  }
-
-  ~LocalTuner() {
-    for (const Known* known = known_.load(); known != nullptr;)
-      delete std::exchange(known, known->next);
-  }
-  LocalTuner(const LocalTuner&) = delete;
-  LocalTuner& operator=(const LocalTuner&) = delete;
-
- private:
-  // One per session that used this tuner; ids are never used twice, so a dead one is harmless.
-  struct Known {
-    std::uint64_t context;
-    Tuner<K, Args>* tuner;
-    const Known* next;
-  };
-  std::string name_;
-  std::atomic<const Known*> known_{nullptr};
-};
-
 // ---------------------------------------------------------------------------------------------
 
 template <class K, class Args>
@@ -328,13 +316,27 @@ std::vector<std::size_t> Tuner<K, Args>::indices(const std::vector<std::string>&
 template <class K, class Args>
 const detail::Entry<K>* Tuner<K, Args>::publish(const K& key,
                                                 std::shared_ptr<const Decision> decision,
-                                                Origin origin, std::uint64_t generation) {
+                                                Origin origin, std::uint64_t generation,
+                                                std::vector<detail::EntryPart> parts,
+                                                std::shared_ptr<detail::Progress> progress) {
   detail::Entry<K> entry;
   entry.key = key;
   entry.hash = key_hash(key);
   entry.ranking = indices(decision->ranking);
   entry.origin = origin;
-  entry.refine = decision->partial;
+  const CandidateEvidence* winner = decision->find(decision->winner);
+  const AutotuneSettings& settings = context_.settings().autotune;
+  // In the mode "online" nothing is ever measured apart.
+  const bool goes_on = settings.background > 0 && settings.mode == Mode::measure;
+  if (goes_on && winner != nullptr && winner->estimate_s()) {
+    entry.winner_s = *winner->estimate_s();
+    entry.progress =
+        progress != nullptr ? std::move(progress) : std::make_shared<detail::Progress>();
+    if (decision->part) entry.progress->learn(*decision->part);
+    for (const detail::EntryPart& own : parts) entry.progress->learn(own.part);
+  }
+  entry.parts = std::move(parts);
+  entry.refine = decision->partial && entry.progress == nullptr;
   entry.decision = std::move(decision);
   // The environment was switched meanwhile: what was learned belongs to the old one.
   if (generation != generation_) return nullptr;
@@ -415,8 +417,8 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   if (entry != nullptr && usable(entry->ranking, args) && (taken || !entry->refine)) {
     lock.unlock();
     std::vector<std::size_t> failed;
-    Status done = run_first(order_of(entry->decision.get()), args, stream, entry->origin, false,
-                            report, &failed);
+    Status done = run_first(order_of(decision_for(*entry, args).get()), args, stream, entry->origin,
+                            false, report, &failed);
     if (!failed.empty()) demote(*entry, failed);
     return done;
   }
@@ -431,16 +433,8 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
   const std::uint64_t generation = generation_;
   std::shared_ptr<const Decision> known = entry != nullptr ? entry->decision : nullptr;
 
-  pending_.push_back(key);
+  const PendingMark mark(*this, key);
   lock.unlock();
-  struct Unmark {
-    std::function<void()> step;
-    ~Unmark() { step(); }
-  } unmark{[&] {
-    const std::lock_guard again(mutex_);
-    pending_.erase(find_pending());
-    pending_changed_.notify_all();
-  }};
 
   detail::TypedProblem<K, Args> problem(set_, key, args, stream);
   // Whether the store has all that is wanted; what else it has is taken in where nothing is known.
@@ -452,8 +446,13 @@ Status Tuner<K, Args>::miss(const K& key, const Args& args, Stream stream, CallR
     if (!enough && known != nullptr) return false;
     known = std::make_shared<const Decision>(std::move(stored->decision));
     if (!enough) return false;
+    std::vector<detail::EntryPart> parts;
+    for (Decision& own : detail::load_parts(context_, name_, problem, *known)) {
+      parts.push_back(entry_part(std::move(own)));
+    }
     const std::lock_guard again(mutex_);
-    publish(key, known, Origin::memory, generation);
+    const auto* taken_in = publish(key, known, Origin::memory, generation, std::move(parts));
+    if (taken_in != nullptr) known = decision_for(*taken_in, args);
     return true;
   };
   const auto run_stored = [&] {
@@ -540,7 +539,8 @@ template <class K, class Args>
 Status Tuner<K, Args>::record(const K& key, const Args& args, Stream stream, CallReport* report) {
   const detail::Entry<K>* entry = table_.find(key, key_hash(key));
   if (entry != nullptr && usable(entry->ranking, args)) {
-    return run_first(order_of(entry->decision.get()), args, stream, entry->origin, false, report);
+    return run_first(order_of(decision_for(*entry, args).get()), args, stream, entry->origin, false,
+                     report);
   }
   if (tunes_online()) {
     std::unique_lock lock(mutex_);
@@ -564,19 +564,30 @@ void Tuner<K, Args>::demote(const detail::Entry<K>& entry, const std::vector<std
   const std::lock_guard lock(mutex_);
   // Somebody else replaced it meanwhile: theirs is newer.
   if (table_.find(entry.key, entry.hash) != &entry) return;
-  auto decision = std::make_shared<Decision>(*entry.decision);
-  for (const std::size_t i : failed) {
-    std::erase(decision->ranking, set_.name(i));
-    for (CandidateEvidence& candidate : decision->candidates) {
-      if (candidate.name != set_.name(i)) continue;
-      candidate.verdict = Verdict::launch_failed;
-      candidate.reason = "failed when it was used";
+  const auto without = [&](Decision decision) {
+    for (const std::size_t i : failed) {
+      std::erase(decision.ranking, set_.name(i));
+      for (CandidateEvidence& candidate : decision.candidates) {
+        if (candidate.name != set_.name(i)) continue;
+        candidate.verdict = Verdict::launch_failed;
+        candidate.reason = "failed when it was used";
+      }
     }
+    if (!decision.ranking.empty()) settle_winner(decision);
+    return decision;
+  };
+  std::vector<detail::EntryPart> parts;
+  for (const detail::EntryPart& own : entry.parts) {
+    parts.push_back(entry_part(without(*own.decision)));
+    if (parts.back().ranking.empty()) parts.pop_back();
   }
-  if (!decision->ranking.empty()) settle_winner(*decision);
-  publish(entry.key, std::move(decision), entry.origin, generation_);
+  publish(entry.key, std::make_shared<const Decision>(without(*entry.decision)), entry.origin,
+          generation_, std::move(parts), entry.progress);
 }
 
 }  // namespace rooftune
+
+#include "rooftune/detail/tuner_beyond.h"
+#include "rooftune/local_tuner.h"
 
 #endif  // ROOFTUNE_TUNER_H_

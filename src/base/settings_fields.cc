@@ -165,6 +165,7 @@ constexpr Field kFields[] = {
     choice<ROOFTUNE_MEMBER(autotune.pending), kPendings>("autotune", "pending"),
     number<ROOFTUNE_MEMBER(autotune.pending_timeout_s)>("autotune", "pending_timeout_s", 0, kDay),
     number<ROOFTUNE_MEMBER(autotune.budget_s)>("autotune", "budget_s", 0, kDay),
+    number<ROOFTUNE_MEMBER(autotune.background)>("autotune", "background", 0, 1),
     integer<ROOFTUNE_MEMBER(autotune.memory_bytes)>("autotune", "memory_bytes", 0, kMost),
     choice<ROOFTUNE_MEMBER(autotune.operands), kOperands>("autotune", "operands"),
     integer<ROOFTUNE_MEMBER(autotune.min_samples)>("autotune", "min_samples", 1, kMany),

@@ -40,6 +40,7 @@ mode = "online"
 pending = "fallback"
 pending_timeout_s = 5
 budget_s = 0.5
+background = 0.25
 memory_bytes = 1_000_000
 operands = "cold"
 min_samples = 4
@@ -108,6 +109,7 @@ TEST(Settings, EverySettingIsRead) {
   EXPECT_EQ(autotune.pending, Pending::fallback);
   EXPECT_EQ(autotune.pending_timeout_s, 5);
   EXPECT_EQ(autotune.budget_s, 0.5);
+  EXPECT_EQ(autotune.background, 0.25);
   EXPECT_EQ(autotune.memory_bytes, 1'000'000u);
   EXPECT_EQ(autotune.operands, Operands::cold);
   EXPECT_EQ(autotune.min_samples, 4);

@@ -88,6 +88,12 @@ std::string ending_text(const Decision& decision) {
                     [](const CandidateEvidence& candidate) { return !candidate.samples.empty(); });
   const std::string counts =
       fmt::format("{} of {} candidates measured", measured, decision.candidates.size());
+  if (decision.apart) {
+    return fmt::format(
+        "This part of the key ({}) was measured in the background, beside calls that were served, "
+        "and split off: {} runs the others ({}).",
+        decision.part_text, fmt::join(decision.replaced, ", "), counts);
+  }
   if (decision.bound && decision.bound->broken) {
     return fmt::format(
         "One sample was faster than this roofline allows, which proves a probe wrong: the limit "
@@ -110,7 +116,7 @@ std::string ending_text(const Decision& decision) {
   if (decision.partial) {
     return fmt::format(
         "The budget of {} ended the search early ({}): this is the best so far, "
-        "and a later call goes on.",
+        "and later calls go on.",
         format_seconds(decision.budget_s), counts);
   }
   if (!decision.limit_s) {
@@ -119,6 +125,35 @@ std::string ending_text(const Decision& decision) {
   return fmt::format(
       "None reached the limit, so the search went on until the times could be told apart ({}).",
       counts);
+}
+
+// What was measured after the search.
+std::string background_text(const Decision& decision) {
+  const auto measured =
+      std::count_if(decision.candidates.begin(), decision.candidates.end(),
+                    [](const CandidateEvidence& candidate) { return candidate.background; });
+  if (decision.apart) return "";
+  std::string text;
+  if (!decision.split.empty()) {
+    text = fmt::format(
+        "\nMeasured were problems of {}. {} split off, with a winner of {}.", decision.part_text,
+        decision.split.size() == 1 ? "Another part was"
+                                   : fmt::format("{} other parts were", decision.split.size()),
+        decision.split.size() == 1 ? "its own" : "their own");
+  }
+  if (measured == 0) return text;
+  text +=
+      fmt::format("\nAfter that {} {} measured in the background, beside calls that were served.",
+                  measured, measured == 1 ? "candidate was" : "candidates were");
+  if (!decision.replaced.empty()) {
+    text += fmt::format(" {} took over from {}.", decision.winner, decision.replaced.back());
+  }
+  return text;
+}
+
+std::string reason_text(const CandidateEvidence& candidate) {
+  if (!candidate.background) return candidate.reason;
+  return "in the background" + (candidate.reason.empty() ? "" : ": " + candidate.reason);
 }
 
 }  // namespace
@@ -163,7 +198,7 @@ std::string search_text(const Decision& decision) {
                 ? "There is no limit: to probe the device would have held up a call.\n"
                 : "There is no limit (the level is full, or the peaks could not be measured).\n";
   }
-  text += ending_text(decision);
+  text += ending_text(decision) + background_text(decision);
   if (!decision.not_online.empty()) {
     text +=
         fmt::format(" It was measured apart, although mode = \"online\": {}.", decision.not_online);
@@ -184,12 +219,17 @@ std::string cost_text(const Decision& decision) {
   const Cost& cost = decision.cost;
   const double all_s =
       cost.probe_s + cost.compile_s + cost.measure_s + cost.verify_s + cost.store_s;
-  return fmt::format(
+  std::string text = fmt::format(
       "{} in all: probes {}, compiling {}, measuring {}, verifying {}, storing {}; "
       "{} launches of candidates, {} of memory while measuring.",
       format_seconds(all_s), format_seconds(cost.probe_s), format_seconds(cost.compile_s),
       format_seconds(cost.measure_s), format_seconds(cost.verify_s), format_seconds(cost.store_s),
       cost.launches, format_bytes(cost.scratch_bytes));
+  if (cost.background_launches > 0) {
+    text += fmt::format(" In the background: {}, {} launches.", format_seconds(cost.background_s),
+                        cost.background_launches);
+  }
+  return text;
 }
 
 std::string candidates_text(const Decision& decision) {
@@ -220,7 +260,7 @@ std::string candidates_text(const Decision& decision) {
                candidate->samples.empty() ? "-" : std::to_string(candidate->samples.size()),
                estimate_s && winner_s ? fmt::format("{:.2f}", *estimate_s / *winner_s) : "-",
                candidate->error ? fmt::format("{:.1e}", *candidate->error) : "-",
-               candidate->reason});
+               reason_text(*candidate)});
   }
   return table.text();
 }

@@ -96,6 +96,37 @@ TEST(WhyText, EveryEndOfASearch) {
   EXPECT_THAT(search_text(decision), Not(HasSubstr("roofline.")));
 }
 
+TEST(WhyText, WhatTheBackgroundDid) {
+  Decision decision = example();
+  EXPECT_THAT(search_text(decision), Not(HasSubstr("background")));
+  EXPECT_THAT(cost_text(decision), Not(HasSubstr("background")));
+  decision.candidates[2].background = true;
+  decision.replaced = {"slow"};
+  decision.cost.background_s = 0.5;
+  decision.cost.background_launches = 12;
+  EXPECT_THAT(search_text(decision), HasSubstr("1 candidate was measured in the background"));
+  EXPECT_THAT(search_text(decision), HasSubstr("fast took over from slow"));
+  EXPECT_THAT(cost_text(decision), HasSubstr("In the background: 500 ms, 12 launches."));
+  EXPECT_THAT(candidates_text(decision), HasSubstr("in the background"));
+}
+
+TEST(WhyText, PartsThatWereSplitOff) {
+  Decision decision = example();
+  decision.part_text = "m 862..1024";
+  EXPECT_THAT(search_text(decision), Not(HasSubstr("862")));
+  decision.split = {7};
+  EXPECT_THAT(search_text(decision),
+              HasSubstr("problems of m 862..1024. Another part was split off"));
+  decision.split = {7, 8};
+  EXPECT_THAT(search_text(decision), HasSubstr("2 other parts were split off"));
+  decision = example();
+  decision.part_text = "m 512..600";
+  decision.apart = true;
+  decision.replaced = {"slow"};
+  EXPECT_THAT(search_text(decision), HasSubstr("This part of the key (m 512..600)"));
+  EXPECT_THAT(search_text(decision), HasSubstr("slow runs the others"));
+}
+
 TEST(WhyText, PeaksOfZeroDoNoHarm) {
   Decision decision = example();
   decision.bound->peak_ops_per_s = 0;

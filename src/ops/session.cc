@@ -14,6 +14,7 @@
 #include "device/fake/fake_client.h"
 #include "ops/matmul/fake_work.h"
 #include "ops/matmul/matmul_set.h"
+#include "ops/matmul/parts.h"
 #include "ops/reduce/sum_set.h"
 #include "ops/session_operations.h"
 #include "rooftune/rooftune.h"
@@ -113,6 +114,7 @@ Session::Session(std::shared_ptr<Client> client, Settings settings, Folders fold
       make.operator()<MatmulKey, GemmArgs>("matmul", [this](TunableSet<MatmulKey, GemmArgs>& set) {
         describe_matmul(set);
         add_vendor_candidates(set, this->settings());
+        add_matmul_parts(set, this->settings().autotune.level);
       });
   operations_->panel_formats = panel_formats(this->client());
   operations_->sum = make.operator()<SumKey, SumArgs>("sum", &describe_sum);

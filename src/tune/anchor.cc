@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "rooftune/key.h"
 
@@ -55,9 +59,46 @@ struct Grid {
   }
 };
 
-constexpr Grid kMinimal(5), kExtensive(3);
+constexpr Grid kMinimal(5), kBalanced(4), kExtensive(3);
+
+// The largest size of each step of the grid that is four times as fine.
+struct Steps {
+  std::vector<std::int64_t> last;
+
+  Steps(const Grid& grid, double base) {
+    for (int i = 0; i + 1 < grid.size; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      // An anchor's own step ends exactly with it.
+      last.push_back(grid.whole[at]);
+      for (const double part : {0.25, 0.5, 0.75}) {
+        const double exact = std::pow(base, i + part);
+        last.push_back(
+            std::clamp(static_cast<std::int64_t>(exact), grid.whole[at], grid.whole[at + 1]));
+      }
+    }
+  }
+};
+
+const Steps& steps_of(Level level) {
+  static const Steps minimal(kMinimal, 2.5), balanced(kBalanced, 2), extensive(kExtensive, 1.5);
+  return level == Level::minimal ? minimal : level == Level::balanced ? balanced : extensive;
+}
 
 }  // namespace
+
+int anchor_step(std::int64_t x, Level level) {
+  if (level == Level::full) return 0;
+  const auto& last = steps_of(level).last;
+  return static_cast<int>(std::lower_bound(last.begin(), last.end(), x) - last.begin());
+}
+
+std::pair<std::int64_t, std::int64_t> anchor_step_sizes(int step, Level level) {
+  if (level == Level::full || step < 0) return {0, 0};
+  const auto& last = steps_of(level).last;
+  const auto at = static_cast<std::size_t>(step);
+  if (at >= last.size() || (at > 0 && last[at - 1] == last[at])) return {0, 0};
+  return {at > 0 ? last[at - 1] + 1 : 1, last[at]};
+}
 
 std::int64_t anchor(std::int64_t x, Level level) {
   if (x < 1 || x > kLargest) return x;

@@ -88,6 +88,8 @@ Decision begin_decision(const AutotuneSettings& settings, const std::string& tun
   decision.key = problem.key_json();
   decision.device = problem.client().name();
   decision.fingerprint = problem.client().fingerprint().digest();
+  decision.part = problem.part();
+  decision.part_text = problem.part_text();
   decision.budget_s = settings.budget_s;
   decision.origin = Origin::measured;
   for (std::size_t i = 0; i < problem.size(); ++i) {

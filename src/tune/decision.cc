@@ -1,7 +1,9 @@
 #include "rooftune/decision.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/json.h"
@@ -20,6 +22,15 @@ std::optional<E> parse_enum(std::string_view text, int count) {
     if (to_string(static_cast<E>(i)) == text) return static_cast<E>(i);
   }
   return std::nullopt;
+}
+
+// Numbers of 64 bits are text in JSON, where all else are doubles.
+std::string part_json(std::uint64_t part) { return std::to_string(part); }
+std::optional<std::uint64_t> parse_part(const std::string& text) {
+  std::uint64_t part = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), part);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return part;
 }
 
 std::vector<std::string> strings(const Json* array) {
@@ -46,6 +57,7 @@ Json candidate_json(const CandidateEvidence& candidate) {
   json["quarantined"] = candidate.quarantined;
   json["spread"] = optional_number(candidate.spread());
   json["compile_s"] = optional_number(candidate.compile_s);
+  json["background"] = candidate.background;
   json["samples_s"] = candidate.samples;
   return json;
 }
@@ -65,6 +77,7 @@ std::optional<CandidateEvidence> parse_candidate(const Json& json) {
   candidate.verified = bool_member(json, "verified").value_or(false);
   candidate.quarantined = bool_member(json, "quarantined").value_or(false);
   candidate.compile_s = number_member(json, "compile_s");
+  candidate.background = bool_member(json, "background").value_or(false);
   if (const Json* samples = find_member(json, "samples_s"); samples && samples->is_array()) {
     for (const Json& sample : *samples) {
       // A time that is not positive is no measurement, whoever wrote it.
@@ -150,6 +163,11 @@ std::string to_json(const Decision& decision) {
   json["fingerprint"] = decision.fingerprint;
   json["origin"] = to_string(decision.origin);
   json["winner"] = decision.winner;
+  json["part"] = decision.part ? Json(part_json(*decision.part)) : Json(nullptr);
+  json["part_text"] = decision.part_text;
+  json["split"] = Json::array();
+  for (const std::uint64_t part : decision.split) json["split"].push_back(part_json(part));
+  json["apart"] = decision.apart;
   json["partial"] = decision.partial;
   json["verified"] = decision.verified;
   json["storable"] = decision.storable;
@@ -169,6 +187,7 @@ std::string to_json(const Decision& decision) {
   json["short_circuit"] = decision.short_circuit ? Json(*decision.short_circuit) : Json(nullptr);
   json["ranking"] = decision.ranking;
   json["same_as_winner"] = decision.same_as_winner;
+  json["replaced"] = decision.replaced;
   json["rounds"] = decision.rounds;
   json["budget_s"] = decision.budget_s;
   json["operands"] = to_string(decision.operands);
@@ -180,7 +199,9 @@ std::string to_json(const Decision& decision) {
                   {"verify_s", decision.cost.verify_s},
                   {"store_s", decision.cost.store_s},
                   {"launches", decision.cost.launches},
-                  {"scratch_bytes", decision.cost.scratch_bytes}};
+                  {"scratch_bytes", decision.cost.scratch_bytes},
+                  {"background_s", decision.cost.background_s},
+                  {"background_launches", decision.cost.background_launches}};
   json["candidates"] = Json::array();
   for (const CandidateEvidence& candidate : decision.candidates) {
     json["candidates"].push_back(candidate_json(candidate));
@@ -211,6 +232,12 @@ Result<Decision> decision_from_json(std::string_view text) {
   }
   decision.device = string_member(json, "device").value_or("");
   decision.fingerprint = string_member(json, "fingerprint").value_or("");
+  if (const auto part = string_member(json, "part")) decision.part = parse_part(*part);
+  decision.part_text = string_member(json, "part_text").value_or("");
+  for (const std::string& name : strings(find_member(json, "split"))) {
+    if (const auto part = parse_part(name)) decision.split.push_back(*part);
+  }
+  decision.apart = bool_member(json, "apart").value_or(false);
   decision.partial = bool_member(json, "partial").value_or(true);
   decision.verified = bool_member(json, "verified").value_or(false);
   decision.storable = bool_member(json, "storable").value_or(true);
@@ -230,6 +257,7 @@ Result<Decision> decision_from_json(std::string_view text) {
   decision.short_circuit = string_member(json, "short_circuit");
   decision.ranking = strings(find_member(json, "ranking"));
   decision.same_as_winner = strings(find_member(json, "same_as_winner"));
+  decision.replaced = strings(find_member(json, "replaced"));
   if (const Json* rounds = find_member(json, "rounds"); rounds && rounds->is_array()) {
     for (const Json& round : *rounds) decision.rounds.push_back(strings(&round));
   }
@@ -249,6 +277,9 @@ Result<Decision> decision_from_json(std::string_view text) {
         static_cast<std::uint64_t>(integer_member(*cost, "launches").value_or(0));
     decision.cost.scratch_bytes =
         static_cast<std::uint64_t>(integer_member(*cost, "scratch_bytes").value_or(0));
+    decision.cost.background_s = number_member(*cost, "background_s").value_or(0);
+    decision.cost.background_launches =
+        static_cast<std::uint64_t>(integer_member(*cost, "background_launches").value_or(0));
   }
   for (const Json& item : *candidates) {
     // One candidate that cannot be understood costs its own evidence only.

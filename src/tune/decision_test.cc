@@ -34,6 +34,39 @@ TEST(Decision, EqualsOfTheWinnerAreKept) {
   EXPECT_THAT(read->same_as_winner, ElementsAre("b", "c"));
 }
 
+TEST(Decision, WhatTheBackgroundDidIsKept) {
+  Decision decision = decided();
+  decision.replaced = {"d", "b"};
+  decision.cost.background_s = 0.25;
+  decision.cost.background_launches = 17;
+  decision.candidates.resize(2);
+  decision.candidates[0].name = "a";
+  decision.candidates[0].background = true;
+  decision.candidates[1].name = "b";
+  const auto read = decision_from_json(to_json(decision));
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_THAT(read->replaced, ElementsAre("d", "b"));
+  EXPECT_EQ(read->cost.background_s, 0.25);
+  EXPECT_EQ(read->cost.background_launches, 17u);
+  EXPECT_TRUE(read->find("a")->background);
+  EXPECT_FALSE(read->find("b")->background);
+}
+
+TEST(Decision, PartsAreKept) {
+  Decision decision = decided();
+  EXPECT_FALSE(decision_from_json(to_json(decision))->part);
+  decision.part = UINT64_MAX;
+  decision.part_text = "the last";
+  decision.split = {0, std::uint64_t{1} << 63};
+  decision.apart = true;
+  const auto read = decision_from_json(to_json(decision));
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->part, UINT64_MAX);
+  EXPECT_EQ(read->part_text, "the last");
+  EXPECT_THAT(read->split, ElementsAre(0u, std::uint64_t{1} << 63));
+  EXPECT_TRUE(read->apart);
+}
+
 TEST(Decision, EqualsThatAreNoNamesAreNone) {
   std::string text = to_json(decided());
   const std::string good = R"("same_as_winner":["b","c"])";

@@ -163,5 +163,33 @@ TEST(Key, BadJsonIsAnError) {
   }
 }
 
+TEST(AnchorStep, AStepNeverReachesOverAnAnchor) {
+  for (const Level level : {Level::minimal, Level::balanced, Level::extensive}) {
+    for (std::int64_t x = 1; x < 5000; ++x) {
+      const int step = anchor_step(x, level), next = anchor_step(x + 1, level);
+      EXPECT_LE(step, next) << x;
+      if (anchor(x, level) != anchor(x + 1, level)) {
+        EXPECT_LT(step, next) << x;
+      }
+      const auto [first, last] = anchor_step_sizes(step, level);
+      EXPECT_LE(first, x);
+      EXPECT_GE(last, x);
+      EXPECT_EQ(anchor_step(first, level), step);
+      EXPECT_EQ(anchor_step(last, level), step);
+    }
+    const std::int64_t most = std::int64_t{1} << 61;
+    EXPECT_GT(anchor_step(most, level), anchor_step(most / 2, level));
+    EXPECT_LT(anchor_step(most, level), 1024) << "the bits that a part of a product has for it";
+    EXPECT_LT(anchor_step(INT64_MAX, level), 1024);
+  }
+  EXPECT_EQ(anchor_step(7, Level::full), anchor_step(700, Level::full));
+}
+
+TEST(AnchorStep, FourToAnAnchor) {
+  EXPECT_EQ(anchor_step(1024, Level::balanced), anchor_step(512, Level::balanced) + 4);
+  EXPECT_EQ(anchor_step_sizes(anchor_step(1024, Level::balanced), Level::balanced),
+            std::pair(std::int64_t{862}, std::int64_t{1024}));
+}
+
 }  // namespace
 }  // namespace rooftune

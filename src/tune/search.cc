@@ -16,21 +16,15 @@
 #include "tune/context_internals.h"
 #include "tune/guesses.h"
 #include "tune/measurement.h"
-#include "tune/operand_places.h"
 #include "tune/own_stream.h"
 #include "tune/preparation.h"
 #include "tune/schedule.h"
+#include "tune/search_mark.h"
+#include "tune/trial_setup.h"
 #include "tune/turn.h"
 
 namespace rooftune::detail {
 namespace {
-
-thread_local int searches_of_this_thread = 0;
-
-struct SearchMark {
-  SearchMark() { ++searches_of_this_thread; }
-  ~SearchMark() { --searches_of_this_thread; }
-};
 
 class Search {
  public:
@@ -64,18 +58,15 @@ class Search {
     };
     // The first round is built while the inputs are made and the device is probed.
     if (!plan_.empty()) begin_round(plan_[0]);
-    if (Status made = problem_.make_trial(settings_.memory_bytes); !made) {
-      return std::unexpected(made.error());
-    }
-    decision_.cost.scratch_bytes = problem_.scratch_bytes();
-    if (decision_.cost.scratch_bytes > settings_.memory_bytes) {
-      return fail(ErrorKind::out_of_memory, "measuring needs " +
-                                                std::to_string(decision_.cost.scratch_bytes) +
-                                                " bytes, more than autotune.memory_bytes = " +
-                                                std::to_string(settings_.memory_bytes));
-    }
+    const auto setup = set_up_trial(problem_, settings_, decision_.cost);
+    if (!setup) return std::unexpected(setup.error());
     work_ = problem_.work();
-    make_copies();
+    working_set_ = setup->working_set;
+    decision_.operands = setup->operands;
+    if (prior_ != nullptr && prior_->operands != decision_.operands) {
+      // Of another problem of this key: such times cannot be compared with those to come.
+      for (CandidateEvidence& candidate : decision_.candidates) candidate.samples.clear();
+    }
     find_limit();
     start_s_ = client_.now_s();
     bool served = false;
@@ -102,27 +93,6 @@ class Search {
 
  private:
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
-
-  // --- The operands --------------------------------------------------------------------------
-
-  void make_copies() {
-    if (work_) working_set_ = work_->bytes;
-    const OperandPlaces wanted = operand_places(settings_.operands, work_ ? work_->bytes : 0,
-                                                client_.capabilities().last_level_cache_bytes);
-    const Charge charge(decision_.cost.measure_s);
-    if (wanted.places > 1) {
-      Status made = problem_.make_copies(wanted.places - 1, settings_.memory_bytes);
-      decision_.cost.scratch_bytes = problem_.scratch_bytes();
-      // Without room for them operands are warm, and the record says so.
-      decision_.operands = made ? wanted.state : Operands::warm;
-      if (made) working_set_ *= double(wanted.places);
-    } else {
-      decision_.operands = wanted.state;
-    }
-    if (prior_ == nullptr || prior_->operands == decision_.operands) return;
-    // Of another problem of this key: such times cannot be compared with those to come.
-    for (CandidateEvidence& candidate : decision_.candidates) candidate.samples.clear();
-  }
 
   // --- The bound -----------------------------------------------------------------------------
 
@@ -315,8 +285,6 @@ class Search {
 };
 
 }  // namespace
-
-bool is_searching() { return searches_of_this_thread > 0; }
 
 Result<Decision> search(TuneContext& context, const std::string& tuner, Problem& problem,
                         const Decision* prior, TuningTurn& turn) {

@@ -10,6 +10,7 @@
 #include "tune/conclusion.h"
 #include "tune/context_internals.h"
 #include "tune/exclusion.h"
+#include "tune/parts.h"
 #include "tune/turn.h"
 
 namespace rooftune {
@@ -97,27 +98,57 @@ Decision merged(const Decision& older, Decision newer) {
       }
     }
   }
+  for (const std::uint64_t part : older.split) {
+    if (std::find(newer.split.begin(), newer.split.end(), part) == newer.split.end()) {
+      newer.split.push_back(part);
+    }
+  }
   return newer;
 }
 
 namespace detail {
+namespace {
 
-std::optional<Stored> load_decision(TuneContext& context, const std::string& tuner,
-                                    const Problem& problem) {
+// What of a stored decision is to be believed.
+std::optional<Decision> load(TuneContext& context, const std::string& tuner, const Problem& problem,
+                             const std::string& key) {
   const auto environment = context.internals().environment();
   const double begin = steady_now_s();
   const auto value = environment->get(
       autotune_namespace(store_version(context), problem.client().fingerprint().digest(), tuner),
-      problem.key_json());
+      key);
   context.internals().span("store", "get", begin);
   if (!value || !*value) return std::nullopt;
   auto decision = decision_from_json(**value);
   if (!decision) return std::nullopt;  // a row that cannot be understood is a miss
-  Stored stored;
-  stored.decision = believable(*std::move(decision), problem);
+  Decision believed = believable(*std::move(decision), problem);
   const KeyPlace place = place_of(tuner, problem);
-  exclude(stored.decision, quarantined(*environment, place), problem);
-  exclude(stored.decision, context.internals().found_wrong.at(place), problem);
+  exclude(believed, quarantined(*environment, place), problem);
+  exclude(believed, context.internals().found_wrong.at(place), problem);
+  return believed;
+}
+
+}  // namespace
+
+std::vector<Decision> load_parts(TuneContext& context, const std::string& tuner,
+                                 const Problem& problem, const Decision& decision) {
+  std::vector<Decision> parts;
+  for (const std::uint64_t part : decision.split) {
+    auto own = load(context, tuner, problem, part_key(problem.key_json(), part));
+    if (!own || own->part != part || own->ranking.empty()) continue;
+    // Candidates that are new or have changed since may be better there: to be looked at again.
+    const bool all = own->candidates.size() >= problem.size();
+    if (all) parts.push_back(*std::move(own));
+  }
+  return parts;
+}
+
+std::optional<Stored> load_decision(TuneContext& context, const std::string& tuner,
+                                    const Problem& problem) {
+  auto decision = load(context, tuner, problem, problem.key_json());
+  if (!decision) return std::nullopt;
+  Stored stored;
+  stored.decision = *std::move(decision);
   stored.decision.origin = Origin::store;
   stored.complete = is_complete(stored.decision, problem);
   return stored;
@@ -127,11 +158,12 @@ void keep_decision(TuneContext& context, Decision& decision, const TuningTurn& t
   keep_decision(context, decision, turn.environment());
 }
 
-void keep_decision(TuneContext& context, Decision& decision, Environment& environment) {
+void keep_decision(TuneContext& context, Decision& decision, Environment& environment,
+                   double Cost::*account) {
   TuneContext::Internals& internals = context.internals();
   const double begin = steady_now_s();
   if (decision.storable) write_decision(context, environment, decision);
-  decision.cost.store_s = steady_now_s() - begin;
+  decision.cost.*account += steady_now_s() - begin;
   // What it cost to store is known only now, and `why` is to tell the truth about it: a second
   // write, of a fraction of a millisecond, once for each key.
   if (decision.storable) write_decision(context, environment, decision);

@@ -30,7 +30,9 @@ namespace detail {
 void keep_evidence(TuneContext& context, const Decision& partial);
 
 // As in rooftune/tuner.h, to the environment in which the key was first met.
-void keep_decision(TuneContext& context, Decision& decision, Environment& environment);
+// The time that this took is added to one of the decision's costs.
+void keep_decision(TuneContext& context, Decision& decision, Environment& environment,
+                   double Cost::*account = &Cost::store_s);
 
 }  // namespace detail
 

@@ -104,7 +104,9 @@ TEST(TunerFaults, ClocksThatStandOrRunBackwardsEndNoSearchAndDecideNothingWrong)
   for (const auto& clock : clocks) {
     FakeScript script = three();
     script.clock_shows = clock;
-    ToyWorld world(script, kThree);
+    Settings settings;
+    settings.autotune.background = 0;  // the next calls go on with a search
+    ToyWorld world(script, kThree, settings);
     ASSERT_TRUE(world.call());
     // By a clock that races, each call has the time for one sample.
     for (int call = 0; call < 40 && world.decision().partial; ++call) ASSERT_TRUE(world.call());
@@ -138,7 +140,9 @@ TEST(TunerFaults, TheBudgetEndsNoSearchBeforeSomethingWasMeasured) {
 TEST(TunerFaults, WhatHungOnceIsNotAskedAgain) {
   FakeScript script = three();
   script.kernels["fast"].seconds = 1e4;
-  ToyWorld world(script, {{"naive"}, {"fast"}});
+  Settings settings;
+  settings.autotune.background = 0;  // the next calls go on with a search
+  ToyWorld world(script, {{"naive"}, {"fast"}}, settings);
   for (int call = 0; call < 4; ++call) ASSERT_TRUE(world.call());
   EXPECT_EQ(world.report.candidate, "naive");
   EXPECT_EQ(world.device->counts("fast").asked, 1u);

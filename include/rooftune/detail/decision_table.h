@@ -9,9 +9,17 @@
 #include <vector>
 
 #include "rooftune/decision.h"
+#include "rooftune/detail/background.h"
 #include "rooftune/key.h"
 
 namespace rooftune::detail {
+
+// A part of a key that has a decision of its own.
+struct EntryPart {
+  std::uint64_t part = 0;
+  std::shared_ptr<const Decision> decision;
+  std::vector<std::size_t> ranking;
+};
 
 // What memory holds for one key. Never changed after it is published, freed with its table.
 template <class K>
@@ -22,6 +30,9 @@ struct Entry {
   std::vector<std::size_t> ranking;  // candidates of the set, best first
   Origin origin = Origin::memory;    // what hits report
   bool refine = false;               // partial: the next caller goes on measuring
+  std::vector<EntryPart> parts;
+  double winner_s = 0;                 // what the winner is taken to take
+  std::shared_ptr<Progress> progress;  // beyond the decision; null: nothing is measured there
 };
 
 // Decisions in memory. Readers take no lock and write no shared memory; writers hold the tuner's

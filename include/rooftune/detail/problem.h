@@ -26,6 +26,9 @@ class Problem {
   virtual Shortlist shortlist() const = 0;
   virtual std::optional<Work> work() const = 0;
   virtual std::string key_json() const = 0;
+  // See TunableSet::parts; nothing and "" where the operation has none.
+  virtual std::optional<std::uint64_t> part() const { return std::nullopt; }
+  virtual std::string part_text() const { return ""; }
   virtual Status prepare(std::size_t i) = 0;  // several candidates at the same time
   // The call itself, on the caller's operands.
   virtual bool checks_results() const = 0;
@@ -71,6 +74,11 @@ class TypedProblem : public Problem {
   Shortlist shortlist() const override { return set_.shortlist(); }
   std::optional<Work> work() const override { return set_.work(key_, args_); }
   std::string key_json() const override { return rooftune::key_json(key_); }
+  std::optional<std::uint64_t> part() const override { return set_.part(args_); }
+  std::string part_text() const override {
+    const auto own = part();
+    return own ? set_.part_text(*own) : "";
+  }
   Status prepare(std::size_t i) override { return set_.prepare(i, args_); }
   bool checks_results() const override { return set_.checks_results(); }
   Result<std::unique_ptr<ResultCheck>> make_result_check(std::uint64_t most_bytes) override {

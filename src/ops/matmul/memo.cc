@@ -69,7 +69,7 @@ bool MatmulMemo::serves(std::uint64_t context, const MatmulTuner& tuner, const C
   return apart(lhs.data, lhs_reach_) && apart(rhs.data, rhs_reach_);
 }
 
-Status MatmulMemo::run(const MatmulTuner& tuner, const ConstView& lhs, const ConstView& rhs,
+Status MatmulMemo::run(MatmulTuner& tuner, const ConstView& lhs, const ConstView& rhs,
                        const View& out, const MatmulOptions& options) {
   args_.a = lhs.data;
   args_.b = rhs.data;

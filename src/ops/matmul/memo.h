@@ -29,7 +29,7 @@ class MatmulMemo {
               const ConstView& rhs, const View& out, const MatmulOptions& options) const;
 
   // Runs the decision on these operands.
-  Status run(const MatmulTuner& tuner, const ConstView& lhs, const ConstView& rhs, const View& out,
+  Status run(MatmulTuner& tuner, const ConstView& lhs, const ConstView& rhs, const View& out,
              const MatmulOptions& options);
 
   // Remembers a product whose decision was found under `version` of the tuner's table; `precision`

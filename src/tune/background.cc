@@ -1,0 +1,273 @@
+#include "rooftune/detail/background.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "rooftune/tuner.h"
+#include "tune/agenda.h"
+#include "tune/comparison.h"
+#include "tune/context_internals.h"
+#include "tune/estimator.h"
+#include "tune/parts.h"
+#include "tune/search_mark.h"
+#include "tune/side_by_side.h"
+#include "tune/stored_decision.h"
+#include "tune/turn.h"
+
+namespace rooftune::detail {
+namespace {
+
+// Whether other processes have measured what this one has not.
+bool knows_more(const Decision& stored, const Decision& ours) {
+  return std::any_of(stored.candidates.begin(), stored.candidates.end(), [&](const auto& theirs) {
+    const CandidateEvidence* mine = ours.find(theirs.name);
+    return theirs.background && (mine == nullptr || mine->samples.empty());
+  });
+}
+
+// One more candidate for a decision.
+class CandidateStep {
+ public:
+  CandidateStep(TuneContext& context, Problem& problem, const Decision& decision, TuningTurn& turn)
+      : settings_(context.settings().autotune),
+        problem_(problem),
+        next_(aligned(decision, problem)),
+        beside_(context, problem, next_, turn) {}
+
+  std::optional<Agenda> todo() const { return agenda(next_, problem_, settings_); }
+  double expected_s(const Agenda& todo) const {
+    return todo.rival_s + beside_.expected_s(1, todo.reference_s);
+  }
+
+  // False: it came to nothing, and nothing changes.
+  bool run(const Agenda& todo) {
+    const Operands searched = next_.operands;
+    if (!beside_.run({todo.reference, todo.rival})) return false;
+    // Ratios to the winner are all that is taken over.
+    next_.operands = searched;
+    const CandidateEvidence& reference = next_.candidates[todo.reference];
+    CandidateEvidence& rival = next_.candidates[todo.rival];
+    if (reference.verdict == Verdict::wrong) {
+      std::erase(next_.ranking, reference.name);
+      settle_winner(next_);
+      return true;
+    }
+    std::erase(next_.ranking, rival.name);
+    if (beside_.failed(1)) return true;  // its evidence says why
+    if (settings_.verify && reference.verified && !rival.verified) {
+      rival.verdict = Verdict::not_timed;
+      return true;
+    }
+    if (beside_.samples(1).empty()) return false;
+    place(todo, beside_.samples(0), beside_.samples(1), beside_.hopeless(1));
+    return true;
+  }
+
+  // After all that could be done.
+  void conclude() {
+    if (!next_.partial) return;
+    const auto left = todo();
+    next_.partial = left && left->missing;
+  }
+  Decision& decision() { return next_; }
+
+ private:
+  // Ranks the rival by what it took beside the reference.
+  void place(const Agenda& todo, const std::vector<double>& beside, std::vector<double> samples,
+             bool hopeless) {
+    CandidateEvidence& reference = next_.candidates[todo.reference];
+    CandidateEvidence& rival = next_.candidates[todo.rival];
+    const auto faster = compare(samples, beside, settings_.margin, settings_.confidence);
+    const auto behind = compare(beside, samples, settings_.margin, settings_.confidence);
+    // Of one sample little is known, and all that is shows in it.
+    const bool better = !hopeless && faster && faster->standing == Standing::slower;
+    const double ratio = *estimate_s(samples) / *estimate_s(beside);
+    if (reference.samples.size() < static_cast<std::size_t>(settings_.min_samples)) {
+      reference.samples = beside;
+    } else {
+      const double scale = *reference.estimate_s() / *estimate_s(beside);
+      for (double& sample : samples) sample *= scale;
+    }
+    rival.samples = std::move(samples);
+    const auto at = std::find(next_.ranking.begin(), next_.ranking.end(), reference.name);
+    if (better) {
+      const bool takes_over = at == next_.ranking.begin();
+      next_.ranking.insert(at, rival.name);
+      rival.verdict = takes_over ? Verdict::winner : Verdict::ranked;
+      if (!takes_over) return;
+      reference.verdict = Verdict::ranked;
+      next_.replaced.push_back(std::exchange(next_.winner, rival.name));
+      next_.same_as_winner.clear();
+      next_.verified = rival.verified;
+      return;
+    }
+    hopeless = hopeless || ratio > settings_.eliminate_ratio;
+    rival.verdict = hopeless ? Verdict::eliminated : Verdict::ranked;
+    if (hopeless && rival.reason.empty()) {
+      rival.reason = "takes " + format_factor(ratio) + " times as long as the winner";
+    }
+    const bool same = !hopeless && behind && std::isfinite(behind->high) &&
+                      behind->standing != Standing::slower && behind->ratio <= 1 + settings_.margin;
+    if (same && at == next_.ranking.begin()) next_.same_as_winner.push_back(rival.name);
+    const auto rank = [](const CandidateEvidence& candidate) {
+      return std::pair(candidate.verdict == Verdict::eliminated,
+                       candidate.estimate_s().value_or(INFINITY));
+    };
+    next_.ranking.insert(std::find_if(at + 1, next_.ranking.end(),
+                                      [&](const std::string& name) {
+                                        const CandidateEvidence* other = next_.find(name);
+                                        return other != nullptr && rank(rival) < rank(*other);
+                                      }),
+                         rival.name);
+  }
+
+  static std::string format_factor(double factor) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", factor);
+    return text;
+  }
+
+  const AutotuneSettings& settings_;
+  Problem& problem_;
+  Decision next_;
+  SideBySide beside_;
+};
+
+// A step of the one kind or the other, with no regard to what it takes from the credit.
+class Stepper {
+ public:
+  Stepper(TuneContext& context, Problem& problem, const Decision& decision, Progress& progress,
+          TuningTurn& turn)
+      : context_(context),
+        problem_(problem),
+        decision_(decision),
+        progress_(progress),
+        turn_(turn) {}
+
+  std::optional<Beyond> candidate() {
+    std::optional<CandidateStep> step(std::in_place, context_, problem_, decision_, turn_);
+    const Decision* known = &decision_;
+    std::optional<Stored> stored;
+    std::optional<Agenda> todo = step->todo();
+    if (is_due(*step, todo)) {
+      // Another process may have been at it.
+      stored = load_decision(context_, decision_.operation, problem_);
+      if (stored && knows_more(stored->decision, decision_)) {
+        known = &stored->decision;
+        step.emplace(context_, problem_, *known, turn_);
+        todo = step->todo();
+      }
+    }
+    if (!is_due(*step, todo)) {
+      if (todo || !known->partial) {
+        if (known == &decision_) return std::nullopt;
+        return Beyond{std::move(step->decision()), std::nullopt};
+      }
+    } else if (!step->run(*todo)) {
+      progress_.set_back(StepKind::candidate);
+      return std::nullopt;
+    }
+    progress_.advance(StepKind::candidate);
+    step->conclude();
+    Beyond beyond{std::move(step->decision()), std::nullopt};
+    return keep(beyond) ? std::optional(std::move(beyond)) : std::nullopt;
+  }
+
+  std::optional<Beyond> part() {
+    const std::uint64_t part = *problem_.part();
+    PartStep step(context_, problem_, decision_, turn_);
+    if (!step.worthwhile()) {
+      progress_.learn(part);
+      return std::nullopt;
+    }
+    if (!progress_.want(step.expected_s(), StepKind::part)) return std::nullopt;
+    // Another process may have been at it.
+    Beyond beyond{decision_, std::nullopt};
+    beyond.decision.split = {part};
+    auto parts = load_parts(context_, decision_.operation, problem_, beyond.decision);
+    beyond.decision.split = decision_.split;
+    if (!parts.empty()) {
+      beyond.decision.split.push_back(part);
+      beyond.apart = std::move(parts.front());
+      return beyond;
+    }
+    if (!step.run()) {
+      progress_.set_back(StepKind::part);
+      return std::nullopt;
+    }
+    progress_.advance(StepKind::part);
+    progress_.learn(part);
+    beyond.apart = step.apart();
+    if (!beyond.apart) return std::nullopt;
+    beyond.decision.split.push_back(part);
+    return keep(beyond) ? std::optional(std::move(beyond)) : std::nullopt;
+  }
+
+ private:
+  bool is_due(const CandidateStep& step, const std::optional<Agenda>& todo) {
+    if (todo) return progress_.want(step.expected_s(*todo), StepKind::candidate);
+    progress_.finish(StepKind::candidate);
+    return false;
+  }
+
+  // False: the environment was left meanwhile, and what was measured says nothing in the next.
+  bool keep(Beyond& beyond) {
+    if (context_.internals().environment().get() != &turn_.environment()) return false;
+    const double took = problem_.client().now_s() - begin_s_;
+    if (beyond.apart) {
+      // First, so that a process that reads of it finds it.
+      beyond.apart->cost.background_s = took;
+      keep_decision(context_, *beyond.apart, turn_.environment(), &Cost::background_s);
+    } else {
+      beyond.decision.cost.background_s += took;
+    }
+    keep_decision(context_, beyond.decision, turn_.environment(), &Cost::background_s);
+    return true;
+  }
+
+  TuneContext& context_;
+  Problem& problem_;
+  const Decision& decision_;
+  Progress& progress_;
+  TuningTurn& turn_;
+  const double begin_s_ = problem_.client().now_s();
+};
+
+}  // namespace
+
+double winner_seconds(const Decision& decision, double winner_s, const std::optional<Work>& work) {
+  if (!work || !decision.bound) return winner_s;
+  const BoundRecord& bound = *decision.bound;
+  // The smaller of two guesses, so that the share is kept.
+  double ratio = 1;
+  if (bound.ops > 0 && work->ops > 0) ratio = work->ops / bound.ops;
+  if (bound.bytes > 0 && work->bytes > 0) ratio = std::min(ratio, work->bytes / bound.bytes);
+  return winner_s * ratio;
+}
+
+std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const Decision& decision,
+                                  Progress& progress, StepKind kind) {
+  const SearchMark mark;
+  const double begin = problem.client().now_s(), begin_span = steady_now_s();
+  std::optional<Beyond> beyond;
+  try {
+    // Whoever else has it does what is to be done.
+    const auto turn = take_turn(context, decision.operation, problem, 0);
+    if (turn == nullptr) return std::nullopt;
+    Stepper stepper(context, problem, decision, progress, *turn);
+    beyond = kind == StepKind::part ? stepper.part() : stepper.candidate();
+  } catch (...) {
+    // No memory, say. Nobody has asked for this, so nobody is to hear of it.
+    progress.set_back(kind);
+  }
+  progress.spend(problem.client().now_s() - begin);
+  context.internals().span("refine", decision.operation, begin_span);
+  return beyond;
+}
+
+}  // namespace rooftune::detail
