@@ -33,21 +33,23 @@ bool knows_more(const Decision& stored, const Decision& ours) {
 // One more candidate for a decision.
 class CandidateStep {
  public:
-  CandidateStep(TuneContext& context, Problem& problem, const Decision& decision, TuningTurn& turn)
+  CandidateStep(TuneContext& context, Problem& problem, const Decision& decision)
       : settings_(context.settings().autotune),
         problem_(problem),
         next_(aligned(decision, problem)),
-        beside_(context, problem, next_, turn) {}
+        beside_(context, problem, next_) {}
 
+  // Leaves out who must not run now.
+  void exclude(const TuningTurn& turn) { rooftune::exclude(next_, turn.exclusions(), problem_); }
   std::optional<Agenda> todo() const { return agenda(next_, problem_, settings_); }
   double expected_s(const Agenda& todo) const {
     return todo.rival_s + beside_.expected_s(1, todo.reference_s);
   }
 
   // False: it came to nothing, and nothing changes.
-  bool run(const Agenda& todo) {
+  bool run(const Agenda& todo, TuningTurn& turn) {
     const Operands searched = next_.operands;
-    if (!beside_.run({todo.reference, todo.rival})) return false;
+    if (!beside_.run({todo.reference, todo.rival}, turn)) return false;
     // Ratios to the winner are all that is taken over.
     next_.operands = searched;
     const CandidateEvidence& reference = next_.candidates[todo.reference];
@@ -141,34 +143,38 @@ class CandidateStep {
 // A step of the one kind or the other, with no regard to what it takes from the credit.
 class Stepper {
  public:
-  Stepper(TuneContext& context, Problem& problem, const Decision& decision, Progress& progress,
-          TuningTurn& turn)
-      : context_(context),
-        problem_(problem),
-        decision_(decision),
-        progress_(progress),
-        turn_(turn) {}
+  Stepper(TuneContext& context, Problem& problem, const Decision& decision, Progress& progress)
+      : context_(context), problem_(problem), decision_(decision), progress_(progress) {}
 
   std::optional<Beyond> candidate() {
-    std::optional<CandidateStep> step(std::in_place, context_, problem_, decision_, turn_);
+    std::optional<CandidateStep> step(std::in_place, context_, problem_, decision_);
     const Decision* known = &decision_;
     std::optional<Stored> stored;
     std::optional<Agenda> todo = step->todo();
     if (is_due(*step, todo)) {
+      // Who is measuring this key now is not waited for.
+      turn_ = take_turn(context_, decision_.operation, problem_, 0);
+      if (turn_ == nullptr) return std::nullopt;
       // Another process may have been at it.
       stored = load_decision(context_, decision_.operation, problem_);
       if (stored && knows_more(stored->decision, decision_)) {
         known = &stored->decision;
-        step.emplace(context_, problem_, *known, turn_);
-        todo = step->todo();
+        step.emplace(context_, problem_, *known);
       }
+      step->exclude(*turn_);
+      todo = step->todo();
     }
-    if (!is_due(*step, todo)) {
+    if (turn_ == nullptr || !is_due(*step, todo)) {
       if (todo || !known->partial) {
         if (known == &decision_) return std::nullopt;
         return Beyond{std::move(step->decision()), std::nullopt};
       }
-    } else if (!step->run(*todo)) {
+      if (turn_ == nullptr) turn_ = take_turn(context_, decision_.operation, problem_, 0);
+      if (turn_ == nullptr) {
+        progress_.want(0, StepKind::candidate);
+        return std::nullopt;
+      }
+    } else if (!step->run(*todo, *turn_)) {
       progress_.set_back(StepKind::candidate);
       return std::nullopt;
     }
@@ -180,12 +186,14 @@ class Stepper {
 
   std::optional<Beyond> part() {
     const std::uint64_t part = *problem_.part();
-    PartStep step(context_, problem_, decision_, turn_);
+    PartStep step(context_, problem_, decision_);
     if (!step.worthwhile()) {
       progress_.learn(part);
       return std::nullopt;
     }
     if (!progress_.want(step.expected_s(), StepKind::part)) return std::nullopt;
+    turn_ = take_turn(context_, decision_.operation, problem_, 0);
+    if (turn_ == nullptr) return std::nullopt;
     // Another process may have been at it.
     Beyond beyond{decision_, std::nullopt};
     beyond.decision.split = {part};
@@ -196,7 +204,12 @@ class Stepper {
       beyond.apart = std::move(parts.front());
       return beyond;
     }
-    if (!step.run()) {
+    step.exclude(*turn_);
+    if (!step.worthwhile()) {
+      progress_.learn(part);
+      return std::nullopt;
+    }
+    if (!step.run(*turn_)) {
       progress_.set_back(StepKind::part);
       return std::nullopt;
     }
@@ -217,16 +230,18 @@ class Stepper {
 
   // False: the environment was left meanwhile, and what was measured says nothing in the next.
   bool keep(Beyond& beyond) {
-    if (context_.internals().environment().get() != &turn_.environment()) return false;
-    const double took = problem_.client().now_s() - begin_s_;
+    Environment& environment = turn_->environment();
+    if (context_.internals().environment().get() != &environment) return false;
+    const double now_s = problem_.client().now_s();
+    const double took = now_s > begin_s_ ? now_s - begin_s_ : 0;
     if (beyond.apart) {
       // First, so that a process that reads of it finds it.
       beyond.apart->cost.background_s = took;
-      keep_decision(context_, *beyond.apart, turn_.environment(), &Cost::background_s);
+      keep_decision(context_, *beyond.apart, environment, &Cost::background_s);
     } else {
       beyond.decision.cost.background_s += took;
     }
-    keep_decision(context_, beyond.decision, turn_.environment(), &Cost::background_s);
+    keep_decision(context_, beyond.decision, environment, &Cost::background_s);
     return true;
   }
 
@@ -234,7 +249,7 @@ class Stepper {
   Problem& problem_;
   const Decision& decision_;
   Progress& progress_;
-  TuningTurn& turn_;
+  std::shared_ptr<TuningTurn> turn_;
   const double begin_s_ = problem_.client().now_s();
 };
 
@@ -254,18 +269,17 @@ std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const 
                                   Progress& progress, StepKind kind) {
   const SearchMark mark;
   const double begin = problem.client().now_s(), begin_span = steady_now_s();
+  Stepper stepper(context, problem, decision, progress);
   std::optional<Beyond> beyond;
   try {
-    // Whoever else has it does what is to be done.
-    const auto turn = take_turn(context, decision.operation, problem, 0);
-    if (turn == nullptr) return std::nullopt;
-    Stepper stepper(context, problem, decision, progress, *turn);
     beyond = kind == StepKind::part ? stepper.part() : stepper.candidate();
   } catch (...) {
     // No memory, say. Nobody has asked for this, so nobody is to hear of it.
     progress.set_back(kind);
   }
-  progress.spend(problem.client().now_s() - begin);
+  const double took = problem.client().now_s() - begin;
+  // A clock that runs backwards earns nobody anything.
+  if (took > 0) progress.spend(took);
   context.internals().span("refine", decision.operation, begin_span);
   return beyond;
 }

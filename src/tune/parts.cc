@@ -67,14 +67,13 @@ std::string part_key(std::string_view key_json, std::uint64_t part) {
   return write_json(*json);
 }
 
-PartStep::PartStep(TuneContext& context, Problem& problem, const Decision& decision,
-                   TuningTurn& turn)
+PartStep::PartStep(TuneContext& context, Problem& problem, const Decision& decision)
     : context_(context),
       settings_(context.settings().autotune),
       problem_(problem),
       decision_(decision),
       own_(aligned(decision, problem)),
-      beside_(context, problem, own_, turn),
+      beside_(context, problem, own_),
       members_(contestants(own_, problem, settings_.eliminate_ratio)) {}
 
 double PartStep::expected_s() const {
@@ -83,8 +82,13 @@ double PartStep::expected_s() const {
                             reference_s.value_or(0) * settings_.eliminate_ratio);
 }
 
-bool PartStep::run() {
-  if (!beside_.run(members_)) return false;
+void PartStep::exclude(const TuningTurn& turn) {
+  rooftune::exclude(own_, turn.exclusions(), problem_);
+  members_ = contestants(own_, problem_, settings_.eliminate_ratio);
+}
+
+bool PartStep::run(TuningTurn& turn) {
+  if (!beside_.run(members_, turn)) return false;
   return own_.candidates[members_.front()].verdict != Verdict::wrong;
 }
 

@@ -22,12 +22,14 @@ std::string part_key(std::string_view key_json, std::uint64_t part);
 class PartStep {
  public:
   // The problem has a part.
-  PartStep(TuneContext& context, Problem& problem, const Decision& decision, TuningTurn& turn);
+  PartStep(TuneContext& context, Problem& problem, const Decision& decision);
+  // Leaves out who must not run now.
+  void exclude(const TuningTurn& turn);
   // False: nobody could be better, so there is nothing to measure.
   bool worthwhile() const { return members_.size() > 1; }
   double expected_s() const;
   // False: it came to nothing.
-  bool run();
+  bool run(TuningTurn& turn);
   // After run(): what the part is to have for its own, when another candidate is better there than
   // the one that the decision of the key would run, by more than the margin.
   std::optional<Decision> apart();

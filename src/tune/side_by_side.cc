@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tune/exclusion.h"
 #include "tune/own_stream.h"
 #include "tune/preparation.h"
 #include "tune/trial_setup.h"
-#include "tune/turn.h"
 
 namespace rooftune::detail {
 
@@ -31,15 +29,13 @@ Decision aligned(const Decision& decision, const Problem& problem) {
 }
 
 // Rows are twice as long as the least, as in a search for those who are close to each other.
-SideBySide::SideBySide(TuneContext& context, Problem& problem, Decision& decision, TuningTurn& turn)
-    : settings_(context.settings().autotune),
+SideBySide::SideBySide(TuneContext& context, Problem& problem, Decision& decision)
+    : context_(context),
+      settings_(context.settings().autotune),
       problem_(problem),
       client_(problem.client()),
       decision_(decision),
-      measurement_(context, problem, decision, turn),
-      shortest_(2 * settings_.sample_resolutions * client_.capabilities().clock_resolution_s) {
-  exclude(decision, turn.exclusions(), problem);
-}
+      shortest_(2 * settings_.sample_resolutions * client_.capabilities().clock_resolution_s) {}
 
 double SideBySide::expected_s(std::size_t rivals, double each_s) const {
   const Cost& cost = decision_.cost;
@@ -58,7 +54,7 @@ double SideBySide::expected_s(std::size_t rivals, double each_s) const {
          members * rows * std::max(each_s, shortest_);
 }
 
-bool SideBySide::run(const std::vector<std::size_t>& members) {
+bool SideBySide::run(const std::vector<std::size_t>& members, TuningTurn& turn) {
   const OwnStream own(client_, problem_);
   if (!own.error.has_value()) return false;
   const Cost before = std::exchange(decision_.cost, Cost{});
@@ -77,6 +73,7 @@ bool SideBySide::run(const std::vector<std::size_t>& members) {
   if (!setup) return false;
   decision_.operands = setup->operands;
   schedule_.emplace(settings_, std::nullopt, std::vector<std::vector<double>>(members.size()));
+  measurement_.emplace(context_, problem_, decision_, turn);
   hopeless_.assign(members.size(), false);
   measure(members);
 
@@ -84,7 +81,7 @@ bool SideBySide::run(const std::vector<std::size_t>& members) {
   decision_.cost.background_launches += spent.launches;
   decision_.cost.scratch_bytes = std::max(before.scratch_bytes, spent.scratch_bytes);
   // A shortage of memory passes: nothing that was seen during it is to be believed.
-  if (measurement_.trial_error() || !decision_.storable) return false;
+  if (measurement_->trial_error() || !decision_.storable) return false;
   decision_.storable = storable;
   if (reference.verdict == Verdict::wrong) return true;
   reference = known;
@@ -98,11 +95,11 @@ void SideBySide::measure(const std::vector<std::size_t>& members) {
   const auto lost = [&](std::size_t member) { return member == 0 || --rivals == 0; };
   while (const auto member = schedule_->next()) {
     const std::size_t i = members[*member];
-    if (!measurement_.launched(i) && !first_launch(i, *member, preparation)) {
+    if (!measurement_->launched(i) && !first_launch(i, *member, preparation)) {
       if (lost(*member)) return;
       continue;
     }
-    const auto each = measurement_.row(i, shortest_);
+    const auto each = measurement_->row(i, shortest_);
     if (!each) {
       schedule_->fail(*member);
       if (lost(*member)) return;
@@ -115,7 +112,7 @@ void SideBySide::measure(const std::vector<std::size_t>& members) {
 bool SideBySide::first_launch(std::size_t i, std::size_t member, Preparation& preparation) {
   // Of a short launch the first says little, and more of them cost little.
   constexpr double kHopeless = 3, kWorthSaving = 1e-3, kWorthSavingAfterLoading = 0.1;
-  const auto once = measurement_.first_launch(i, preparation);
+  const auto once = measurement_->first_launch(i, preparation);
   if (!once) {
     schedule_->fail(member);
     return false;
@@ -129,7 +126,7 @@ bool SideBySide::first_launch(std::size_t i, std::size_t member, Preparation& pr
     hopeless_[member] = true;
     return false;
   }
-  measurement_.expect(i, *once, shortest_);
+  measurement_->expect(i, *once, shortest_);
   return true;
 }
 

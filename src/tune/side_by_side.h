@@ -23,8 +23,9 @@ Decision aligned(const Decision& decision, const Problem& problem);
 // state of the operands into its own.
 class SideBySide {
  public:
-  // Candidates that must not run for this key leave the decision.
-  SideBySide(TuneContext& context, Problem& problem, Decision& decision, TuningTurn& turn);
+  SideBySide(TuneContext& context, Problem& problem, Decision& decision);
+  SideBySide(const SideBySide&) = delete;
+  SideBySide& operator=(const SideBySide&) = delete;
 
   // The shortest row of launches that is timed.
   double shortest_s() const { return shortest_; }
@@ -34,7 +35,7 @@ class SideBySide {
   // Samples all in turn, the first being the reference, until their times can be told apart. False:
   // it came to nothing, and the decision is not to be used. The evidence of the reference stays as
   // it was, unless it is found wrong.
-  bool run(const std::vector<std::size_t>& members);
+  bool run(const std::vector<std::size_t>& members, TuningTurn& turn);
 
   const std::vector<double>& samples(std::size_t member) const {
     return schedule_->samples(member);
@@ -48,11 +49,12 @@ class SideBySide {
   // False: the member is out.
   bool first_launch(std::size_t i, std::size_t member, Preparation& preparation);
 
+  TuneContext& context_;
   const AutotuneSettings& settings_;
   Problem& problem_;
   Client& client_;
   Decision& decision_;
-  Measurement measurement_;
+  std::optional<Measurement> measurement_;
   const double shortest_;
   std::optional<Schedule> schedule_;
   std::vector<bool> hopeless_;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "toy_operation.h"
@@ -440,6 +442,22 @@ TEST(Background, NothingIsMeasuredWhileAStreamIsRecorded) {
   // What was earned meanwhile is not lost.
   const auto calls = calls_until_replaced(world, 2 * kInterval);
   EXPECT_TRUE(calls);
+}
+
+TEST(Background, ClocksThatStandOrRunBackwardsDoNoHarm) {
+  const std::function<double(double)> clocks[] = {
+      [](double) { return 7.0; }, [](double now_s) { return -now_s; },
+      [](double now_s) { return 1e9 * now_s; },
+      [](double) { return std::numeric_limits<double>::quiet_NaN(); }};
+  for (const auto& clock : clocks) {
+    FakeScript script = toy_script({{"naive", 1e-3}, {"first", kFirst}, {"later", kBetter}});
+    script.clock_shows = clock;
+    ToyWorld world(script, kRounds, in_memory());
+    ASSERT_TRUE(world.call());
+    call_often(world);
+    EXPECT_LE(world.decision().cost.background_launches, 100'000u);
+    EXPECT_GE(world.decision().cost.background_s, 0);
+  }
 }
 
 Status call(ToyWorld& world, CallReport* report = nullptr) {
