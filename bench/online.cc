@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/load_of_others.h"
 #include "cli/operands.h"
 #include "cli/product.h"
 #include "cli/table.h"
-#include "cli/load_of_others.h"
 #include "rooftune/session.h"
 #include "rooftune/tuner.h"
 

@@ -57,8 +57,9 @@ struct Capabilities {
   std::uint64_t max_allocation_bytes = 0;
   std::uint64_t max_threads_per_group = 0;
   double clock_resolution_s = 0;  // shortest time that profile() can tell from zero
-  // Parts of the device have caches of their own: a kernel finds them as the last one left them,
-  // who may have shared out the work otherwise.
+  // Parts of the device have caches of their own and the launching thread shares work out: a kernel
+  // finds caches as the last one left them, who may have shared out otherwise, and a launch returns
+  // while other threads still find their way back.
   bool private_caches = false;
   bool host_memory = true;  // the host can read and write what allocate() gives
   // Kernels are compiled when they are first wanted, which takes long and may be done for several

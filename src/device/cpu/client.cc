@@ -68,10 +68,7 @@ Capabilities describe_cpu(const Topology& topology, const IsaReport& isa, int th
   const CacheLevel& last = topology.l3.bytes > 0 ? topology.l3 : topology.l2;
   capabilities.last_level_cache_bytes = static_cast<std::uint64_t>(last.bytes);
   capabilities.private_caches = true;
-  // A launch that is shared out returns while the other threads still find their way back: a row
-  // that is not much longer than that would leave it out.
-  constexpr double kReturn_s = 0.5e-6;
-  capabilities.clock_resolution_s = std::max(measure_clock_resolution(), kReturn_s);
+  capabilities.clock_resolution_s = measure_clock_resolution();
   capabilities.features = isa.features;
   for (const Isa level : isa.levels) {
     capabilities.features.push_back("isa:" + std::string(to_string(level)));
