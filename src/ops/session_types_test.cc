@@ -76,8 +76,10 @@ struct Matrix {
 class SessionTypes : public ::testing::Test {
  protected:
   std::unique_ptr<Session> open() {
+    Settings settings;
+    settings.autotune.background = 0;  // what a slow machine leaves undone is done by the next call
     auto session = Session::open(
-        {.environment = "local", .settings = Settings{}, .folders = {temp_.path(), temp_.path()}});
+        {.environment = "local", .settings = settings, .folders = {temp_.path(), temp_.path()}});
     EXPECT_TRUE(session) << session.error().text;
     return session ? *std::move(session) : nullptr;
   }
