@@ -113,8 +113,7 @@ class CandidateStep {
     if (hopeless && rival.reason.empty()) {
       rival.reason = "takes " + format_factor(ratio) + " times as long as the winner";
     }
-    const bool same = !hopeless && behind && std::isfinite(behind->high) &&
-                      behind->standing != Standing::slower && behind->ratio <= 1 + settings_.margin;
+    const bool same = !hopeless && as_good(behind, settings_.margin);
     if (same && at == next_.ranking.begin()) next_.same_as_winner.push_back(rival.name);
     const auto rank = [](const CandidateEvidence& candidate) {
       return std::pair(candidate.verdict == Verdict::eliminated,

@@ -24,10 +24,7 @@ Choice choose(std::span<const CandidateEvidence> candidates, std::vector<std::si
   for (const std::size_t i : choice.ranking) {
     const auto compared =
         compare(candidates[best].samples, candidates[i].samples, margin, confidence);
-    // One pair alone says nothing.
-    const bool as_good = !eliminated(i) && compared && std::isfinite(compared->high) &&
-                         compared->standing != Standing::slower && compared->ratio <= 1 + margin;
-    if (i == best || as_good) choice.same.push_back(i);
+    if (i == best || (!eliminated(i) && as_good(compared, margin))) choice.same.push_back(i);
   }
   const bool keep = untuned && std::ranges::find(choice.same, *untuned) != choice.same.end();
   const std::size_t chosen = keep ? *untuned : std::ranges::min(choice.same);

@@ -81,4 +81,9 @@ std::optional<Comparison> compare(std::span<const double> leader, std::span<cons
   return result;
 }
 
+bool as_good(const std::optional<Comparison>& compared, double margin) {
+  return compared && std::isfinite(compared->high) && compared->standing != Standing::slower &&
+         compared->ratio <= 1 + margin;
+}
+
 }  // namespace rooftune

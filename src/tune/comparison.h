@@ -34,6 +34,10 @@ struct Comparison {
 std::optional<Comparison> compare(std::span<const double> leader, std::span<const double> rival,
                                   double margin, double confidence);
 
+// Whether samples do not show the rival to be slower than the leader by more than the margin: such
+// a one may win in its place. Of one pair alone nothing is known.
+bool as_good(const std::optional<Comparison>& compared, double margin);
+
 // The point that a variable of Student's t distribution stays below with probability p in [0.5, 1).
 double student_quantile(double p, int degrees_of_freedom);
 

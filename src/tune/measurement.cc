@@ -69,7 +69,7 @@ std::optional<double> Measurement::timed(std::size_t i, int repeats, FunctionRef
 
 // Brings the operands to where the next launch of this candidate will find them when it is called
 // again and again. False when that failed, which is then recorded.
-bool Measurement::in_place(std::size_t i) {
+bool Measurement::bring_into_place(std::size_t i) {
   // Beside a longer one the caches do not matter.
   constexpr double kShort = 1e-3;
   if (std::exchange(last_, i) == i || !client_.capabilities().private_caches ||
@@ -91,7 +91,7 @@ std::optional<double> Measurement::row(std::size_t i, double shortest) {
   constexpr int kUnmissable = 1 << 12;
   constexpr double kUnmissableSeconds = 0.05;
   int& repeats = visits_[i].repeats;
-  if (!in_place(i)) return std::nullopt;
+  if (!bring_into_place(i)) return std::nullopt;
   for (;;) {
     const double begin = client_.now_s();
     const auto seconds = timed(i, repeats, [&] { return problem_.run_trial(i); });

@@ -53,7 +53,7 @@ class Measurement {
 
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
   Status wait_until_built(std::size_t i, Preparation& preparation);
-  bool in_place(std::size_t i);
+  bool bring_into_place(std::size_t i);
   // The first launch, with nothing before it or beside it that is measured: who loses the device
   // is then known.
   std::optional<double> launched_alone(std::size_t i);

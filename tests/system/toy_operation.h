@@ -187,6 +187,17 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
   };
 }
 
+// Says of one stream that it is recorded. The work on it is done at once all the same, which a test
+// cannot tell from a graph that is launched at the end.
+class RecordingClient final : public FakeClient {
+ public:
+  using FakeClient::FakeClient;
+  bool recording(Stream stream) const override {
+    return recorded.native != 0 && stream.native == recorded.native;
+  }
+  Stream recorded = {};
+};
+
 // One context on a fake device, and a problem to run on it.
 class ToyWorld {
   TempFolder own_;  // outlives the context

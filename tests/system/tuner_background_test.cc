@@ -429,16 +429,6 @@ TEST(Background, WhatWasFoundIsKept) {
   EXPECT_EQ(other.device->launches("last"), 0u) << "the other process has measured it";
 }
 
-// Says of one stream that it is recorded.
-class RecordingClient final : public FakeClient {
- public:
-  using FakeClient::FakeClient;
-  bool recording(Stream stream) const override {
-    return recorded.native != 0 && stream.native == recorded.native;
-  }
-  Stream recorded = {};
-};
-
 TEST(Background, NothingIsMeasuredWhileAStreamIsRecorded) {
   const auto device = std::make_shared<RecordingClient>(
       toy_script({{"naive", 1e-3}, {"first", kFirst}, {"later", kBetter}}));
@@ -478,17 +468,22 @@ Status call(ToyWorld& world, CallReport* report = nullptr) {
   return done;
 }
 
+// Another thread's calls until one of them measures `later`; true when all were served.
+std::future<bool> calls_until_a_step(ToyWorld& world) {
+  return std::async(std::launch::async, [&world] {
+    bool good = true;
+    while (world.device->counts("later").asked == 0) good = call(world).has_value() && good;
+    return good;
+  });
+}
+
 TEST(Background, HitsDoNotWaitForAStep) {
   auto gate = std::make_shared<FakeGate>();
   FakeScript script = toy_script({{"naive", 1e-3}, {"first", kFirst}, {"later", kBetter}});
   script.kernels["later"].launch_gate = gate;
   ToyWorld world(script, kRounds, in_memory());
   ASSERT_TRUE(call(world));
-  auto stepping = std::async(std::launch::async, [&] {
-    bool good = true;
-    while (world.device->counts("later").asked == 0) good = call(world).has_value() && good;
-    return good;
-  });
+  auto stepping = calls_until_a_step(world);
   ASSERT_TRUE(gate->wait_for_arrivals(1));
   for (int i = 0; i < kLatest; ++i) ASSERT_TRUE(call(world));
   EXPECT_EQ(world.decision().winner, "first");
@@ -503,11 +498,7 @@ TEST(Background, AStepOfAnEnvironmentThatWasLeftSaysNothingInTheNext) {
   script.kernels["later"].launch_gate = gate;
   ToyWorld world(script, kRounds, in_memory());
   ASSERT_TRUE(call(world));
-  auto stepping = std::async(std::launch::async, [&] {
-    bool good = true;
-    while (world.device->counts("later").asked == 0) good = call(world).has_value() && good;
-    return good;
-  });
+  auto stepping = calls_until_a_step(world);
   ASSERT_TRUE(gate->wait_for_arrivals(1));
   ASSERT_TRUE(world.context->use_environment("other"));
   gate->open();

@@ -473,16 +473,6 @@ TEST(Online, WithoutVerificationNoCheckIsWanted) {
   EXPECT_FALSE(world.decision().verified);
 }
 
-// Says of one stream that it is recorded.
-class RecordingClient final : public FakeClient {
- public:
-  using FakeClient::FakeClient;
-  bool recording(Stream stream) const override {
-    return recorded.native != 0 && stream.native == recorded.native;
-  }
-  Stream recorded = {};
-};
-
 TEST(Online, ARecordedCallIsNoSampleAndRunsTheLeader) {
   const auto device = std::make_shared<RecordingClient>(
       toy_script({{"naive", kSlow}, {"medium", kMedium}, {"fast", kFast}}));

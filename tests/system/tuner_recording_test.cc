@@ -17,17 +17,6 @@ using ::testing::SizeIs;
 
 constexpr double kSlowest = 1e-3, kMedium = 5e-4, kFast = 1e-4;
 
-// Says of one stream that it is recorded. The work on it is done at once all the same, which a test
-// cannot tell from a graph that is launched at the end.
-class RecordingClient final : public FakeClient {
- public:
-  using FakeClient::FakeClient;
-  bool recording(Stream stream) const override {
-    return recorded.native != 0 && stream.native == recorded.native;
-  }
-  Stream recorded = {};
-};
-
 class Recording : public testing::Test {
  protected:
   void SetUp() override {
