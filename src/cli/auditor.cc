@@ -212,7 +212,7 @@ std::vector<Racer> Auditor::racers(Field& field, Regime regime,
   const std::size_t threads =
       client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
   detail::Preparation preparation(
-      members, [&](std::size_t i) { return set.prepare(i, problem); }, threads);
+      client_, members, [&](std::size_t i) { return set.prepare(i, problem); }, threads);
   std::vector<Racer> racers;
   for (const std::size_t i : members) {
     Racer racer;

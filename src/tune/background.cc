@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "rooftune/tuner.h"
 #include "tune/agenda.h"
+#include "tune/charge.h"
 #include "tune/comparison.h"
 #include "tune/context_internals.h"
 #include "tune/estimator.h"
@@ -231,8 +232,7 @@ class Stepper {
   bool keep(Beyond& beyond) {
     Environment& environment = turn_->environment();
     if (context_.internals().environment().get() != &environment) return false;
-    const double now_s = problem_.client().now_s();
-    const double took = now_s > begin_s_ ? now_s - begin_s_ : 0;
+    const double took = watch_.seconds();
     if (beyond.apart) {
       // First, so that a process that reads of it finds it.
       beyond.apart->cost.background_s = took;
@@ -249,7 +249,7 @@ class Stepper {
   const Decision& decision_;
   Progress& progress_;
   std::shared_ptr<TuningTurn> turn_;
-  const double begin_s_ = problem_.client().now_s();
+  const Stopwatch watch_{problem_.client()};
 };
 
 }  // namespace
@@ -267,7 +267,8 @@ double winner_seconds(const Decision& decision, double winner_s, const std::opti
 std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const Decision& decision,
                                   Progress& progress, StepKind kind) {
   const SearchMark mark;
-  const double begin = problem.client().now_s(), begin_span = steady_now_s();
+  const Stopwatch watch(problem.client());
+  const double begin_s = steady_now_s();
   Stepper stepper(context, problem, decision, progress);
   std::optional<Beyond> beyond;
   try {
@@ -276,10 +277,8 @@ std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const 
     // No memory, say. Nobody has asked for this, so nobody is to hear of it.
     progress.set_back(kind);
   }
-  const double took = problem.client().now_s() - begin;
-  // A clock that runs backwards earns nobody anything.
-  if (took > 0) progress.spend(took);
-  context.internals().span("refine", decision.operation, begin_span);
+  progress.spend(watch.seconds());
+  context.internals().span("refine", decision.operation, begin_s);
   return beyond;
 }
 

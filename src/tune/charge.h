@@ -2,21 +2,35 @@
 #ifndef ROOFTUNE_TUNE_CHARGE_H_
 #define ROOFTUNE_TUNE_CHARGE_H_
 
-#include "base/clock.h"
+#include <algorithm>
+
+#include "rooftune/device.h"
 
 namespace rooftune::detail {
 
-// Adds the seconds of its scope to a cost, on the process's clock.
+// The seconds since its construction on the client's clock, which is the one that budgets are kept
+// by. A clock that runs backwards takes nothing off a cost.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const Client& client) : client_(client), start_(client.now_s()) {}
+  double seconds() const { return std::max(client_.now_s() - start_, 0.0); }
+
+ private:
+  const Client& client_;
+  const double start_;
+};
+
+// Adds the seconds of its scope to a cost.
 class Charge {
  public:
-  explicit Charge(double& account) : account_(account), start_(steady_now_s()) {}
-  ~Charge() { account_ += steady_now_s() - start_; }
+  Charge(const Client& client, double& account) : account_(account), watch_(client) {}
+  ~Charge() { account_ += watch_.seconds(); }
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
  private:
   double& account_;
-  const double start_;
+  const Stopwatch watch_;
 };
 
 }  // namespace rooftune::detail

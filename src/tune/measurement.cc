@@ -49,7 +49,7 @@ void Measurement::note_failure(const Error& error) {
 // Times `repeats` launches together; 0 when they were too short for the clock. Nothing on failure,
 // which is then recorded.
 std::optional<double> Measurement::timed(std::size_t i, int repeats, FunctionRef<Status()> run) {
-  const Charge charge(decision_.cost.measure_s);
+  const Charge charge(client_, decision_.cost.measure_s);
   const double begin = steady_now_s();
   decision_.cost.launches += static_cast<std::uint64_t>(repeats);
   const auto seconds = [&] {
@@ -77,7 +77,7 @@ bool Measurement::bring_into_place(std::size_t i) {
     return true;
   }
   ++decision_.cost.launches;
-  const Charge charge(decision_.cost.measure_s);
+  const Charge charge(client_, decision_.cost.measure_s);
   const auto lock = client_.exclusive();
   Status done = problem_.run_trial(i);
   if (done) done = client_.synchronize(problem_.stream());
@@ -125,7 +125,7 @@ void Measurement::expect(std::size_t i, double once, double shortest) {
 Status Measurement::wait_until_built(std::size_t i, Preparation& preparation) {
   double waited_s = 0;
   auto [built, seconds] = [&] {
-    const Charge charge(waited_s);
+    const Charge charge(client_, waited_s);
     return preparation.wait(i);
   }();
   decision_.cost.compile_s += waited_s;
@@ -155,7 +155,7 @@ std::optional<double> Measurement::first_launch(std::size_t i, Preparation& prep
     return std::nullopt;
   }
   if (settings_.verify) {
-    const Charge charge(decision_.cost.verify_s);
+    const Charge charge(client_, decision_.cost.verify_s);
     if (Status poisoned = problem_.poison(); !poisoned) {
       trial_error_ = std::move(poisoned.error());
       return std::nullopt;
@@ -169,7 +169,7 @@ std::optional<double> Measurement::first_launch(std::size_t i, Preparation& prep
 }
 
 bool Measurement::verify(std::size_t i) {
-  const Charge charge(decision_.cost.verify_s);
+  const Charge charge(client_, decision_.cost.verify_s);
   const double begin = steady_now_s();
   const auto check = problem_.check();
   context_.internals().span("verify", problem_.name(i), begin);

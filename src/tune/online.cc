@@ -152,7 +152,7 @@ class Tune final : public OnlineTune {
     // The host has other things to do while it makes calls.
     const std::size_t threads = std::max(1u, std::thread::hardware_concurrency() / 2);
     preparations_.push_back(std::make_unique<Preparation>(
-        members_, [kept = kept_.back().get()](std::size_t i) { return kept->prepare(i); },
+        client_, members_, [kept = kept_.back().get()](std::size_t i) { return kept->prepare(i); },
         threads));
   }
 

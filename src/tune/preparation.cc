@@ -4,13 +4,13 @@
 #include <system_error>
 #include <utility>
 
-#include "base/clock.h"
+#include "tune/charge.h"
 
 namespace rooftune::detail {
 
-Preparation::Preparation(const std::vector<std::size_t>& members,
+Preparation::Preparation(const Client& client, const std::vector<std::size_t>& members,
                          std::function<Status(std::size_t)> build, std::size_t threads)
-    : build_(std::move(build)) {
+    : client_(client), build_(std::move(build)) {
   for (const std::size_t member : members) entries_.push_back({member});
   threads = std::min(threads, entries_.size());
   try {
@@ -31,9 +31,9 @@ Preparation::~Preparation() {
 void Preparation::build(Entry& entry, std::unique_lock<std::mutex>& lock) {
   entry.stage = Stage::building;
   lock.unlock();
-  const double begin = steady_now_s();
+  const Stopwatch watch(client_);
   Status status = build_(entry.member);
-  const double seconds = steady_now_s() - begin;
+  const double seconds = watch.seconds();
   lock.lock();
   entry.built = {std::move(status), seconds};
   entry.stage = Stage::done;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "rooftune/device.h"
 #include "rooftune/error.h"
 
 namespace rooftune::detail {
@@ -19,9 +20,10 @@ namespace rooftune::detail {
 class Preparation {
  public:
   // `build` is called with the members, from several threads at once when `threads` is above 0;
-  // with 0 wait() builds. It must outlive this object.
-  Preparation(const std::vector<std::size_t>& members, std::function<Status(std::size_t)> build,
-              std::size_t threads);
+  // with 0 wait() builds. It and the client, whose clock tells the
+  // seconds, must outlive this object.
+  Preparation(const Client& client, const std::vector<std::size_t>& members,
+              std::function<Status(std::size_t)> build, std::size_t threads);
   // Waits for what is being built; what nobody has begun is left.
   ~Preparation();
   Preparation(const Preparation&) = delete;
@@ -47,6 +49,7 @@ class Preparation {
   void work();
   void build(Entry& entry, std::unique_lock<std::mutex>& lock);
 
+  const Client& client_;
   const std::function<Status(std::size_t)> build_;
   std::mutex mutex_;
   std::condition_variable changed_;

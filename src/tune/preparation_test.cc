@@ -6,13 +6,17 @@
 #include <chrono>
 #include <latch>
 
+#include "device/fake/fake_client.h"
+
 namespace rooftune::detail {
 namespace {
+
+const FakeClient kClient{FakeScript{}};
 
 TEST(PreparationTest, WithoutThreadsBuildsWhenAsked) {
   std::vector<std::size_t> built;
   Preparation preparation(
-      {3, 1, 2},
+      kClient, {3, 1, 2},
       [&](std::size_t i) {
         built.push_back(i);
         return Status{};
@@ -27,7 +31,7 @@ TEST(PreparationTest, WithoutThreadsBuildsWhenAsked) {
 TEST(PreparationTest, ReadyDoesNotWaitForAThread) {
   std::latch asked(1);
   Preparation preparation(
-      {7},
+      kClient, {7},
       [&](std::size_t) -> Status {
         asked.wait();
         return fail(ErrorKind::build_failed, "seven");
@@ -44,7 +48,7 @@ TEST(PreparationTest, ReadyDoesNotWaitForAThread) {
 TEST(PreparationTest, WithoutThreadsReadyBuilds) {
   int built = 0;
   Preparation preparation(
-      {1},
+      kClient, {1},
       [&](std::size_t) {
         ++built;
         return Status{};
@@ -60,7 +64,7 @@ TEST(PreparationTest, ThreadsBuildAtTheSameTimeAndEachOnce) {
   std::latch all_begun(kMembers);  // nobody ends before everybody has begun
   std::atomic<int> runs{0};
   Preparation preparation(
-      {0, 1, 2, 3},
+      kClient, {0, 1, 2, 3},
       [&](std::size_t i) -> Status {
         ++runs;
         all_begun.arrive_and_wait();
@@ -77,8 +81,8 @@ TEST(PreparationTest, ThreadsBuildAtTheSameTimeAndEachOnce) {
 
 TEST(PreparationTest, AMemberOfNobodyIsBuilt) {
   Preparation preparation(
-      {0}, [](std::size_t i) -> Status { return fail(ErrorKind::build_failed, std::to_string(i)); },
-      0);
+      kClient, {0},
+      [](std::size_t i) -> Status { return fail(ErrorKind::build_failed, std::to_string(i)); }, 0);
   EXPECT_EQ(preparation.wait(7).status.error().text, "7");
 }
 
@@ -88,7 +92,7 @@ TEST(PreparationTest, TheRestIsLeftWhenItGoes) {
   std::latch go_on(1);
   {
     Preparation preparation(
-        {0, 1, 2, 3, 4, 5, 6, 7},
+        kClient, {0, 1, 2, 3, 4, 5, 6, 7},
         [&](std::size_t i) -> Status {
           if (++runs == 1) begun.count_down();
           if (i == 0) go_on.wait();

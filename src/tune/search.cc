@@ -54,7 +54,7 @@ class Search {
       const std::size_t threads =
           client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
       preparation_.emplace(
-          members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
+          client_, members, [this](std::size_t i) { return problem_.prepare(i); }, threads);
     };
     // The first round is built while the inputs are made and the device is probed.
     if (!plan_.empty()) begin_round(plan_[0]);
@@ -104,7 +104,7 @@ class Search {
   }
 
   bool ask_peaks(double threshold) {
-    const Charge charge(decision_.cost.probe_s);
+    const Charge charge(client_, decision_.cost.probe_s);
     const auto peaks = context_.peaks(work_->dtype, work_->matrix_units, working_set_);
     if (!peaks) return false;  // no probes: no limit, every candidate of the round is measured
     const bool broken = decision_.bound && decision_.bound->broken;

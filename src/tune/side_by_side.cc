@@ -90,7 +90,7 @@ bool SideBySide::run(const std::vector<std::size_t>& members, TuningTurn& turn) 
 
 void SideBySide::measure(const std::vector<std::size_t>& members) {
   Preparation preparation(
-      members, [this](std::size_t i) { return problem_.prepare(i); }, 0);
+      client_, members, [this](std::size_t i) { return problem_.prepare(i); }, 0);
   std::size_t rivals = members.size() - 1;
   const auto lost = [&](std::size_t member) { return member == 0 || --rivals == 0; };
   while (const auto member = schedule_->next()) {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "rooftune/tuner.h"
+#include "tune/charge.h"
 #include "tune/conclusion.h"
 #include "tune/context_internals.h"
 #include "tune/exclusion.h"
@@ -161,9 +162,10 @@ void keep_decision(TuneContext& context, Decision& decision, const TuningTurn& t
 void keep_decision(TuneContext& context, Decision& decision, Environment& environment,
                    double Cost::*account) {
   TuneContext::Internals& internals = context.internals();
+  const Stopwatch watch(context.client());
   const double begin = steady_now_s();
   if (decision.storable) write_decision(context, environment, decision);
-  decision.cost.*account += steady_now_s() - begin;
+  decision.cost.*account += watch.seconds();
   // What it cost to store is known only now, and `why` is to tell the truth about it: a second
   // write, of a fraction of a millisecond, once for each key.
   if (decision.storable) write_decision(context, environment, decision);

@@ -24,7 +24,7 @@ Result<TrialSetup> set_up_trial(Problem& problem, const AutotuneSettings& settin
   const OperandPlaces wanted =
       operand_places(settings.operands, work ? work->bytes : 0,
                      problem.client().capabilities().last_level_cache_bytes);
-  const Charge charge(cost.measure_s);
+  const Charge charge(problem.client(), cost.measure_s);
   if (wanted.places > 1) {
     Status made = problem.make_copies(wanted.places - 1, settings.memory_bytes);
     cost.scratch_bytes = problem.scratch_bytes();
