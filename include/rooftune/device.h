@@ -265,6 +265,9 @@ class Client {
   // True while what is enqueued on the stream is recorded for later (CUDA's stream capture):
   // nothing can be measured then.
   virtual bool recording(Stream) const { return false; }
+  // True while the stream has work that is not done. Does not wait. Never true where launches
+  // return when they are done.
+  virtual bool busy(Stream) { return false; }
   virtual Result<std::unique_ptr<Event>> record(Stream stream) = 0;
   virtual Status wait(const Event& event) = 0;                 // the host waits
   virtual Status wait(Stream stream, const Event& event) = 0;  // the stream waits

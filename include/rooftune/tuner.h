@@ -326,10 +326,8 @@ const detail::Entry<K>* Tuner<K, Args>::publish(const K& key,
   entry.origin = origin;
   const CandidateEvidence* winner = decision->find(decision->winner);
   const AutotuneSettings& settings = context_.settings().autotune;
-  // In the mode "online" nothing is ever measured apart; and where launches return before they are
-  // done, measuring would make a hit wait for all that its stream has been given.
-  const bool goes_on = settings.background > 0 && settings.mode == Mode::measure &&
-                       !set_.client().capabilities().compiles_at_run_time;
+  // In the mode "online" nothing is ever measured apart.
+  const bool goes_on = settings.background > 0 && settings.mode == Mode::measure;
   if (goes_on && winner != nullptr && winner->estimate_s()) {
     entry.winner_s = *winner->estimate_s();
     entry.progress =

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "rooftune/tuner.h"
 #include "tune/agenda.h"
+#include "tune/build_ahead.h"
 #include "tune/charge.h"
 #include "tune/comparison.h"
 #include "tune/context_internals.h"
@@ -140,6 +141,23 @@ class CandidateStep {
   SideBySide beside_;
 };
 
+// Waits for what a call has just given its stream. False when there was more to do.
+bool is_done(Problem& problem, const Decision& decision) {
+  Client& client = problem.client();
+  if (!client.busy(problem.stream())) return true;
+  const CandidateEvidence* winner = decision.find(decision.winner);
+  if (winner == nullptr || !winner->estimate_s()) return false;
+  const double call_s = winner_seconds(decision, *winner->estimate_s(), problem.work());
+  const double overhead_s = decision.bound ? decision.bound->launch_overhead_s : 0;
+  // The number of questions is bounded too, since a clock may stand.
+  constexpr int kQuestions = 1'000'000;
+  const Stopwatch watch(client);
+  for (int i = 0; i < kQuestions && watch.seconds() < 2 * (call_s + overhead_s); ++i) {
+    if (!client.busy(problem.stream())) return true;
+  }
+  return false;
+}
+
 // A step of the one kind or the other, with no regard to what it takes from the credit.
 class Stepper {
  public:
@@ -152,6 +170,7 @@ class Stepper {
     std::optional<Stored> stored;
     std::optional<Agenda> todo = step->todo();
     if (is_due(*step, todo)) {
+      if (!can_begin({todo->reference, todo->rival})) return std::nullopt;
       // Who is measuring this key now is not waited for.
       turn_ = take_turn(context_, decision_.operation, problem_, 0);
       if (turn_ == nullptr) return std::nullopt;
@@ -174,6 +193,8 @@ class Stepper {
         progress_.want(0, StepKind::candidate);
         return std::nullopt;
       }
+    } else if (!built({todo->reference, todo->rival})) {
+      return std::nullopt;
     } else if (!step->run(*todo, *turn_)) {
       progress_.set_back(StepKind::candidate);
       return std::nullopt;
@@ -192,6 +213,7 @@ class Stepper {
       return std::nullopt;
     }
     if (!progress_.want(step.expected_s(), StepKind::part)) return std::nullopt;
+    if (!can_begin(step.members())) return std::nullopt;
     turn_ = take_turn(context_, decision_.operation, problem_, 0);
     if (turn_ == nullptr) return std::nullopt;
     // Another process may have been at it.
@@ -209,6 +231,7 @@ class Stepper {
       progress_.learn(part);
       return std::nullopt;
     }
+    if (!built(step.members())) return std::nullopt;
     if (!step.run(*turn_)) {
       progress_.set_back(StepKind::part);
       return std::nullopt;
@@ -222,6 +245,14 @@ class Stepper {
   }
 
  private:
+  // Whether a step would wait for nothing but its own work.
+  bool can_begin(const std::vector<std::size_t>& members) {
+    return built(members) && is_done(problem_, decision_);
+  }
+  bool built(const std::vector<std::size_t>& members) {
+    return progress_.build_ahead().ready(problem_, members);
+  }
+
   bool is_due(const CandidateStep& step, const std::optional<Agenda>& todo) {
     if (todo) return progress_.want(step.expected_s(*todo), StepKind::candidate);
     progress_.finish(StepKind::candidate);
@@ -253,6 +284,11 @@ class Stepper {
 };
 
 }  // namespace
+
+BuildAhead& Progress::build_ahead() {
+  if (build_ahead_ == nullptr) build_ahead_ = std::make_shared<BuildAhead>();
+  return *build_ahead_;
+}
 
 double winner_seconds(const Decision& decision, double winner_s, const std::optional<Work>& work) {
   if (!work || !decision.bound) return winner_s;

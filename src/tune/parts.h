@@ -28,6 +28,7 @@ class PartStep {
   // False: nobody could be better, so there is nothing to measure.
   bool worthwhile() const { return members_.size() > 1; }
   double expected_s() const;
+  const std::vector<std::size_t>& members() const { return members_; }
   // False: it came to nothing.
   bool run(TuningTurn& turn);
   // After run(): what the part is to have for its own, when another candidate is better there than

@@ -328,6 +328,8 @@ TEST_P(DeviceConformance, AStreamWaitsForAnEventOfAnother) {
   }
   ASSERT_OK(client().synchronize(*first));
   ASSERT_OK(client().synchronize(*second));
+  EXPECT_FALSE(client().busy(*first));
+  EXPECT_FALSE(client().busy(*second));
   EXPECT_EQ(read_cell({}, *cell).value(), expected);
   client().destroy_stream(*first);
   client().destroy_stream(*second);

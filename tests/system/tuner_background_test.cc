@@ -78,17 +78,6 @@ TEST(Background, ABetterCandidateOfALaterRoundTakesOverInItsTime) {
   EXPECT_EQ(world.device->launches("naive"), 0u) << "it is not for this key";
 }
 
-// On such a device launches are asynchronous, and a hit must not wait for them.
-TEST(Background, NothingIsMeasuredWhereAHitWouldHaveToWait) {
-  FakeScript script = toy_script({{"naive", 1e-3}, {"first", kFirst}, {"later", kBetter}});
-  script.capabilities.compiles_at_run_time = true;
-  ToyWorld world(script, kRounds, in_memory(1));
-  ASSERT_TRUE(world.call());
-  ASSERT_EQ(world.report.candidate, "first");
-  call_often(world);
-  EXPECT_EQ(world.device->launches("later"), 0u);
-}
-
 TEST(Background, TheShareIsKept) {
   FakeScript script = toy_script({{"naive", 1e-3}, {"first", kFirst}});
   std::vector<ToyCandidate> candidates = {{"naive", -1}, {"first", 9}};

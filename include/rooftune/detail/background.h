@@ -47,6 +47,7 @@ enum class StepKind : std::uint8_t { candidate, part };
 
 // How far measuring beyond the decision of a key has come. Shared by threads and by the entries
 // that replace each other in the table, until another winner begins anew with the parts.
+class BuildAhead;
 class Progress {
  public:
   explicit Progress(double credit_s = 0) : credit_s_(credit_s) {}
@@ -84,6 +85,8 @@ class Progress {
     want(0, kind);
   }
   void finish(StepKind kind) { want(std::numeric_limits<double>::infinity(), kind); }
+  // What the next steps need is built while the program goes on.
+  BuildAhead& build_ahead();
   void learn(std::uint64_t part) {
     if (knows(part)) return;
     const std::size_t count = parts_.load(std::memory_order_relaxed);
@@ -101,6 +104,7 @@ class Progress {
   std::array<int, 2> setbacks_{};
   std::array<std::uint64_t, kMostParts> part_{};
   std::atomic<std::size_t> parts_{0};
+  std::shared_ptr<BuildAhead> build_ahead_;
 };
 
 // Seconds that the winner, which took `winner_s` when it was measured, can be expected to take for
@@ -115,8 +119,10 @@ struct Beyond {
 
 // The next step of this kind for a decision on this problem, when the credit covers it: measures
 // the winner and others in turn on a trial, and stores what comes of it. Nothing when nothing
-// changes (too little credit, nothing left to do, a failure, a part that agrees). Spends from the
-// credit all the time that it took. Throws nothing.
+// changes (too little credit, nothing left to do, a failure, a part that agrees). Nor where launches
+// return before they are done and the stream has more to do than this call (which would have to be
+// waited for), or where a candidate is still being compiled. Spends from the credit all the time
+// that it took. Throws nothing.
 std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const Decision& decision,
                                   Progress& progress, StepKind kind);
 

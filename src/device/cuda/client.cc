@@ -181,6 +181,14 @@ class Cuda final : public CudaClient {
     return fault_.load(std::memory_order_relaxed) == CUDA_SUCCESS &&
            (done != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
   }
+  bool busy(Stream stream) override {
+    const CudaContext::Apart apart(*context_);
+    const CUresult done = driver_.stream_query(native(stream));
+    if (done == CUDA_ERROR_NOT_READY) return true;
+    // A fault of the work on it is told by what is asked next.
+    if (done != CUDA_SUCCESS) static_cast<void>(kind_of(done));
+    return false;
+  }
 
   Result<std::unique_ptr<Event>> record(Stream stream) override {
     const CudaContext::Apart apart(*context_);

@@ -73,6 +73,7 @@ Result<CudaDriver> load() {
   find(driver.stream_create, ROOFTUNE_TEXT(cuStreamCreate));
   find(driver.stream_destroy, ROOFTUNE_TEXT(cuStreamDestroy));
   find(driver.stream_synchronize, ROOFTUNE_TEXT(cuStreamSynchronize));
+  find(driver.stream_query, ROOFTUNE_TEXT(cuStreamQuery));
   find(driver.stream_wait, ROOFTUNE_TEXT(cuStreamWaitEvent));
   find(driver.stream_capturing, ROOFTUNE_TEXT(cuStreamIsCapturing));
   find(driver.begin_capture, ROOFTUNE_TEXT(cuStreamBeginCapture));

@@ -50,6 +50,7 @@ struct CudaDriver {
   decltype(&::cuStreamCreate) stream_create;
   decltype(&::cuStreamDestroy) stream_destroy;
   decltype(&::cuStreamSynchronize) stream_synchronize;
+  decltype(&::cuStreamQuery) stream_query;
   decltype(&::cuStreamWaitEvent) stream_wait;
   decltype(&::cuStreamIsCapturing) stream_capturing;
   decltype(&::cuStreamBeginCapture) begin_capture;

@@ -431,6 +431,12 @@ Status FakeClient::synchronize(Stream stream) {
   return take_late_error_locked(stream);
 }
 
+bool FakeClient::busy(Stream) {
+  const std::lock_guard lock(mutex_);
+  advance_locked(1e-6);
+  return script_.busy && script_.busy(now_s_);
+}
+
 Result<std::unique_ptr<Event>> FakeClient::record(Stream stream) {
   const std::lock_guard lock(mutex_);
   if (Status usable = usable_locked(stream); !usable) return std::unexpected(usable.error());

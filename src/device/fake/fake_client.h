@@ -73,6 +73,7 @@ class FakeClient : public Client {
   Result<Stream> create_stream() override;
   void destroy_stream(Stream stream) override;
   Status synchronize(Stream stream) override;
+  bool busy(Stream stream) override;  // asking takes a microsecond
   Result<std::unique_ptr<Event>> record(Stream stream) override;
   Status wait(const Event& event) override;
   Status wait(Stream stream, const Event& event) override;

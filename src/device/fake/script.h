@@ -170,6 +170,8 @@ struct FakeScript {
   std::function<double(double now_s)> clock_shows;
   // Whether the allocation with this number (from 0) is refused with out_of_memory; null: none.
   std::function<bool(std::uint64_t index)> refuses_allocation;
+  // Whether the stream of the caller, or another one, is at work at this time; null: never.
+  std::function<bool(double now_s)> busy;
   double transfer_bytes_per_s = 0;  // of write, read and fill; 0: they take no time
   std::uint64_t seed = 1;
 };

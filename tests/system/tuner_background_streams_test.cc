@@ -1,0 +1,137 @@
+// Measuring beyond a decision where launches return before they are done and kernels are compiled:
+// a call waits neither for its stream nor for the compiler.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include "toy_operation.h"
+
+namespace rooftune {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr double kFirst = 1e-4, kBetter = 5e-5;
+constexpr double kShare = 0.02;
+constexpr int kEnough = 10'000;  // calls that earn more than a step takes
+// The search ends after the first of these rounds; the fallback is not for this key.
+const std::vector<ToyCandidate> kRounds = {{"naive", -1}, {"first", 3}, {"later", 2}};
+
+FakeScript script_of(std::function<bool(double now_s)> busy) {
+  FakeScript script = toy_script({{"naive", 1e-3}, {"first", kFirst}, {"later", kBetter}});
+  script.capabilities.compiles_at_run_time = true;
+  script.busy = std::move(busy);
+  return script;
+}
+
+Settings in_memory() {
+  Settings settings;
+  settings.autotune.cache = false;
+  settings.autotune.background = kShare;
+  return settings;
+}
+
+// A thread has to build "later" first, which takes as long as it takes.
+bool is_replaced_in_the_end(ToyWorld& world) {
+  for (int rounds = 0; rounds < 1000 && world.decision().winner == "first"; ++rounds) {
+    for (int i = 0; i < kEnough; ++i) EXPECT_TRUE(world.call());
+    std::this_thread::yield();
+  }
+  return world.decision().winner == "later";
+}
+
+TEST(BackgroundOnStreams, NothingIsMeasuredWhileAStreamIsAtWork) {
+  ToyWorld world(script_of([](double) { return true; }), kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  ASSERT_EQ(world.report.candidate, "first");
+  const double begin = world.device->now_s();
+  for (int i = 0; i < 10 * kEnough; ++i) ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.device->launches("later"), 0u);
+  // Asking belongs to what a share is for.
+  const double calls_s = 10 * kEnough * kFirst;
+  EXPECT_LE(world.device->now_s() - begin, (1 + kShare) * calls_s + 10 * kFirst);
+}
+
+TEST(BackgroundOnStreams, AStreamThatIsDoneInTheTimeOfACallIsWaitedFor) {
+  ToyWorld world(script_of([](double now_s) { return std::fmod(now_s, kFirst) < 0.7 * kFirst; }),
+                 kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  EXPECT_TRUE(is_replaced_in_the_end(world));
+  EXPECT_THAT(world.decision().replaced, ElementsAre("first"));
+}
+
+TEST(BackgroundOnStreams, AStreamThatIsDoneOnceIsEnough) {
+  const auto busy = std::make_shared<std::atomic<bool>>(true);
+  ToyWorld world(script_of([busy](double) { return busy->load(); }), kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world.call());
+  *busy = false;
+  EXPECT_TRUE(is_replaced_in_the_end(world));
+}
+
+TEST(BackgroundOnStreams, AClockThatStandsDoesNotHoldACall) {
+  FakeScript script = script_of([](double) { return true; });
+  const auto stands = std::make_shared<std::atomic<bool>>(false);
+  script.clock_shows = [stands](double now_s) { return stands->load() ? 1.0 : now_s; };
+  ToyWorld world(std::move(script), kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  for (int i = 0; i < kEnough; ++i) {
+    // Long before the first step is due, and in the middle of asking.
+    if (i == 100) *stands = true;
+    ASSERT_TRUE(world.call());
+    if (i > 2000) break;
+  }
+  EXPECT_EQ(world.device->launches("later"), 0u);
+}
+
+TEST(BackgroundOnStreams, NoCallWaitsForTheCompiler) {
+  FakeScript script = script_of(nullptr);
+  const auto gate = std::make_shared<FakeGate>();
+  script.kernels["later"].build_gate = gate;
+  ToyWorld world(std::move(script), kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  // With the compiler at a stand all calls come back.
+  for (int rounds = 0; rounds < 10; ++rounds) {
+    for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world.call());
+  }
+  EXPECT_TRUE(gate->wait_for_arrivals(1));
+  EXPECT_EQ(world.device->launches("later"), 0u);
+  EXPECT_EQ(world.decision().winner, "first");
+  gate->open();
+  EXPECT_TRUE(is_replaced_in_the_end(world));
+}
+
+TEST(BackgroundOnStreams, WhatCannotBeBuiltIsOut) {
+  FakeScript script = script_of(nullptr);
+  script.kernels["later"].build_error = Error{ErrorKind::build_failed, "syntax error"};
+  ToyWorld world(std::move(script), kRounds, in_memory());
+  ASSERT_TRUE(world.call());
+  for (int rounds = 0; rounds < 1000 && world.verdict("later") == Verdict::not_tried; ++rounds) {
+    for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world.call());
+  }
+  EXPECT_EQ(world.verdict("later"), Verdict::build_failed);
+  EXPECT_EQ(world.decision().winner, "first");
+}
+
+// The tuner ends while something is being built for it.
+TEST(BackgroundOnStreams, ATunerThatEndsWaitsForWhatIsBeingBuilt) {
+  FakeScript script = script_of(nullptr);
+  const auto gate = std::make_shared<FakeGate>();
+  script.kernels["later"].build_gate = gate;
+  std::thread opener;
+  {
+    ToyWorld world(std::move(script), kRounds, in_memory());
+    ASSERT_TRUE(world.call());
+    for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world.call());
+    ASSERT_TRUE(gate->wait_for_arrivals(1));
+    opener = std::thread([gate] { gate->open(); });
+  }
+  opener.join();
+}
+
+}  // namespace
+}  // namespace rooftune
