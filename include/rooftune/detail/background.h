@@ -119,10 +119,10 @@ struct Beyond {
 
 // The next step of this kind for a decision on this problem, when the credit covers it: measures
 // the winner and others in turn on a trial, and stores what comes of it. Nothing when nothing
-// changes (too little credit, nothing left to do, a failure, a part that agrees). Nor where launches
-// return before they are done and the stream has more to do than this call (which would have to be
-// waited for), or where a candidate is still being compiled. Spends from the credit all the time
-// that it took. Throws nothing.
+// changes (too little credit, nothing left to do, a failure, a part that agrees). Nor where
+// launches return before they are done and the stream has more to do than this call (which would
+// have to be waited for), or where a candidate is still being compiled. Spends from the credit all
+// the time that it took. Throws nothing.
 std::optional<Beyond> step_beyond(TuneContext& context, Problem& problem, const Decision& decision,
                                   Progress& progress, StepKind kind);
 
