@@ -18,6 +18,8 @@ using ::testing::UnorderedElementsAre;
 constexpr double kFast = 1e-4;
 constexpr int kOften = 10'000;
 constexpr std::int64_t kHome = 128, kFar = 70, kNear = 120;  // one key, three parts
+// Of four parts, each far from where another candidate becomes the better one.
+constexpr std::int64_t kMiddles[] = {72, 88, 104, 120};
 
 // "steady" takes the same for every size; "steep" grows with it and is better below 96, where a
 // part begins.
@@ -140,8 +142,7 @@ TEST(Parts, TheShareIsKept) {
   for (int i = 0; going_on(i); ++i) {
     const auto launches = world.device->launches();
     const double before = world.device->now_s();
-    // Four parts, each far from where another candidate becomes the better one.
-    ASSERT_TRUE(world.call(72 + 16 * (i / 16 % 4)));
+    ASSERT_TRUE(world.call(kMiddles[i / 16 % 4]));
     if (world.device->launches() == launches + 1) continue;
     const double step = world.device->now_s() - before - kFast / 2;
     in_steps += step;
@@ -334,8 +335,8 @@ TEST(Parts, ManyThreadsAgreeOnThem) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       CallReport mine;
-      for (int i = 0; i < 4 * kOften; ++i) {
-        wrong += world.call(65 + (i / 100 + 8 * t) % 64, &mine) ? 0 : 1;
+      for (int i = 0; i < 40 * kOften; ++i) {
+        wrong += world.call(kMiddles[(i / 100 + t) % 4], &mine) ? 0 : 1;
         if (i % 100 == 0 && world.decision(kHome).split.size() == 2) break;
       }
     });
