@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,9 @@ struct Check {
 struct Shortlist {
   std::size_t most = 16;
   double worst_ratio = 2.5;  // of a guess to the best one: guesses are better than that
+  // Of one kind (Candidate::kind): where the guess of a kind is wrong, it is so for all of them. Of
+  // those without a kind any number.
+  std::size_t most_of_a_kind = std::numeric_limits<std::size_t>::max();
 };
 
 // Inputs for measuring one problem: the caller's operands and a scratch output, never the caller's
@@ -131,6 +135,11 @@ class Candidate {
     predicted_ = std::move(guess);
     return *this;
   }
+  // What it has in common with candidates that do nearly the same, in other forms (Shortlist).
+  Candidate& kind(std::string text) {
+    kind_ = std::move(text);
+    return *this;
+  }
   // Builds what the candidate needs before its first launch (e.g. compiles its kernel): step() or
   // step(args), which is called for every legal problem that is new to the tuner, and in the mode
   // "online" with a copy of args after the call, when operands may be gone: do not look at them.
@@ -155,6 +164,7 @@ class Candidate {
   };
   std::string name_;
   std::string version_ = "1";
+  std::string kind_;
   Run run_;
   std::function<const char*(const Args&)> illegal_because_;
   std::function<Status(const Args&)> prepare_;
@@ -234,6 +244,7 @@ class TunableSet {
   std::size_t size() const { return candidates_.size(); }
   const std::string& name(std::size_t i) const { return candidates_[i]->name_; }
   const std::string& version(std::size_t i) const { return candidates_[i]->version_; }
+  const std::string& kind(std::size_t i) const { return candidates_[i]->kind_; }
   std::optional<std::size_t> find(std::string_view name) const {
     for (std::size_t i = 0; i < size(); ++i) {
       if (candidates_[i]->name_ == name) return i;

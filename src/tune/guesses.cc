@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "rooftune/tuner.h"
@@ -23,15 +25,20 @@ std::vector<std::size_t> by_guess(const Problem& problem, std::vector<std::size_
   const Shortlist limits = problem.shortlist();
   std::erase_if(members, [&](std::size_t i) { return problem.predicted_s(i).has_value(); });
   std::size_t kept = 0;
+  std::map<std::string_view, std::size_t> kept_of_kind;
   for (const auto& [seconds, i] : order) {
     const double ratio = seconds / order.front().first;
-    if (hopeless == nullptr || (ratio <= limits.worst_ratio && kept < limits.most)) {
+    const std::string& kind = problem.kind(i);
+    const bool like_others = !kind.empty() && kept_of_kind[kind] >= limits.most_of_a_kind;
+    if (hopeless == nullptr ||
+        (ratio <= limits.worst_ratio && kept < limits.most && !like_others)) {
       members.push_back(i);
       ++kept;
+      ++kept_of_kind[kind];
     } else {
-      char text[64];
-      std::snprintf(text, sizeof text, "expected to take %.2f times as long as the best guess",
-                    ratio);
+      char text[96];
+      std::snprintf(text, sizeof text, "expected to take %.2f times as long as the best guess%s",
+                    ratio, like_others ? ", like better ones of its kind" : "");
       hopeless->push_back({i, text});
     }
   }
@@ -79,9 +86,9 @@ std::optional<double> GuessCheck::expected_s(double guess_s) const {
 
 bool GuessCheck::promising(double guess_s, double leader_s) const {
   if (errors_.size() < kFewest) return true;
-  // One in forty that is left out would have been the better one, were errors normal; and most of
-  // those by little.
-  constexpr double kDeviations = 2;
+  // The errors of few guesses are all that is known: with two deviations a search left out the best
+  // of all twice as often, by chance and therefore not every time.
+  constexpr double kDeviations = 3;
   return std::log(guess_s) + mean() - kDeviations * deviation() < std::log(leader_s);
 }
 

@@ -142,6 +142,7 @@ struct ToyCandidate {
   const char* (*illegal_because)(const ToyArgs&) = nullptr;
   std::function<double(const ToyArgs&)> predicted = {};
   std::function<void(const ToyArgs&)> on_prepare = {};  // is told
+  std::string kind = {};
 };
 
 using ToyDescribe = std::function<void(TunableSet<ToyKey, ToyArgs>&)>;
@@ -181,6 +182,7 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
               .group("g" + std::to_string(toy.group), toy.inner);
       if (toy.illegal_because != nullptr) candidate.illegal_because(toy.illegal_because);
       if (toy.predicted) candidate.predicted(toy.predicted);
+      candidate.kind(toy.kind);
       set.group("g" + std::to_string(toy.group),
                 [priority = toy.group](const ToyKey&) { return priority; });
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 
 #include "toy_operation.h"
 
@@ -134,6 +135,29 @@ TEST(Guesses, OfManyTheBestSixteenAreTried) {
       EXPECT_THAT(decision.find(name)->reason, HasSubstr("times as long as the best guess"));
     }
   }
+}
+
+TEST(Guesses, OfAKindOnlySomeAreMeasured) {
+  std::vector<ToyCandidate> candidates = {guessed("naive", 2e-4)};
+  for (const auto& [name, kind, seconds] : {std::tuple{"tile1", "tile", 1.0e-4},
+                                            {"tile2", "tile", 1.1e-4},
+                                            {"tile3", "tile", 1.2e-4},
+                                            {"strip1", "strip", 1.3e-4},
+                                            {"own1", "", 1.4e-4},
+                                            {"own2", "", 1.5e-4},
+                                            {"own3", "", 1.6e-4}}) {
+    candidates.push_back(guessed(name, seconds));
+    candidates.back().kind = kind;
+  }
+  ToyWorld world(
+      std::make_shared<FakeClient>(equal_script(candidates)), candidates, thorough(), {},
+      [](auto& set) { set.shortlist({.most = 16, .worst_ratio = 2.5, .most_of_a_kind = 2}); });
+  ASSERT_TRUE(world.call());
+  EXPECT_THAT(launched(*world.device, candidates),
+              ElementsAre("tile1", "tile2", "strip1", "own1", "own2", "own3", "naive"));
+  const Decision decision = world.decision();
+  EXPECT_EQ(decision.find("tile3")->verdict, Verdict::eliminated);
+  EXPECT_THAT(decision.find("tile3")->reason, HasSubstr("its kind"));
 }
 
 TEST(Guesses, AreComparedInsideOfARound) {

@@ -20,6 +20,7 @@ class Problem {
   virtual std::size_t size() const = 0;
   virtual const std::string& name(std::size_t i) const = 0;
   virtual const std::string& version(std::size_t i) const = 0;
+  virtual const std::string& kind(std::size_t i) const = 0;
   virtual const char* illegal_because(std::size_t i) const = 0;
   virtual std::vector<std::pair<int, int>> memberships(std::size_t i) const = 0;
   virtual std::optional<double> predicted_s(std::size_t i) const = 0;
@@ -62,6 +63,7 @@ class TypedProblem : public Problem {
   std::size_t size() const override { return set_.size(); }
   const std::string& name(std::size_t i) const override { return set_.name(i); }
   const std::string& version(std::size_t i) const override { return set_.version(i); }
+  const std::string& kind(std::size_t i) const override { return set_.kind(i); }
   const char* illegal_because(std::size_t i) const override {
     return set_.illegal_because(i, args_);
   }
