@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "tune/comparison.h"
@@ -141,7 +142,10 @@ void Schedule::end_pass() {
     return;
   }
   drop_slow();
-  if ((pass_ >= settings_.min_samples && all_told(*leader)) || pass_ >= settings_.max_samples) {
+  const bool enough =
+      pass_ >= settings_.min_samples &&
+      (all_told(*leader) || spent_s() >= kWorth * estimate_s(states_[*leader].samples).value_or(0));
+  if (enough || pass_ >= settings_.max_samples) {
     ended_ = true;
     return;
   }
@@ -168,6 +172,14 @@ void Schedule::drop_slow() {
     states_[i].eliminated = true;
     --left;
   }
+}
+
+double Schedule::spent_s() const {
+  double seconds = 0;
+  for (const State& state : states_) {
+    seconds = std::accumulate(state.samples.begin(), state.samples.end(), seconds);
+  }
+  return seconds;
 }
 
 // Settles those that are slower; true when nobody may still be better than the leader.

@@ -20,14 +20,18 @@ namespace rooftune {
 //     is confirmed at once, without waiting for the rest of the pass);
 //   - when every other one is settled, or with the same confidence not faster than the leader by
 //     more than the margin (which of them is chosen then: choice.h);
+//   - from min_samples on, when the samples of all have taken kWorth times the leader's time: what
+//     the samples of one search have in common (where its memory lies) no more of them take away;
 //   - at max_samples each; or when nobody is left.
 // From the second pass on the leader is sampled first, and once more at the end: where these two
 // differ by more than kDrift the clock has moved meanwhile, nothing of the pass can be compared,
-// and it is repeated, kMostRepeated times in a round at most.
+// and it is repeated, kMostRepeated times in a round at most: where more passes differ so much, it
+// is single samples that do.
 class Schedule {
  public:
   static constexpr double kDrift = 0.05;
-  static constexpr int kMostRepeated = 3;
+  static constexpr int kMostRepeated = 1;
+  static constexpr double kWorth = 25;
 
   // `prior[i]` are samples that candidate i already has; they stand for as many passes.
   Schedule(const AutotuneSettings& settings, std::optional<double> limit_s,
@@ -75,6 +79,7 @@ class Schedule {
   void end_pass();
   void drop_slow();
   bool all_told(std::size_t leader);
+  double spent_s() const;
 
   const AutotuneSettings settings_;
   std::optional<double> limit_s_;

@@ -78,6 +78,29 @@ TEST(Schedule, AtMostMaxSamples) {
   EXPECT_EQ(schedule.samples(1).size(), 10u);
 }
 
+TEST(Schedule, SamplesThatTellNothingEndWhenTheyCostMoreThanTheyAreWorth) {
+  AutotuneSettings settings;
+  settings.max_samples = 100;
+  constexpr std::size_t kCandidates = 6;
+  Schedule schedule(settings, std::nullopt, fresh(kCandidates));
+  int taken = 0;
+  for (; const auto i = schedule.next(); ++taken) {
+    schedule.add(*i, taken % 5 == 0 ? 1.0 : 1.03);
+  }
+  // The last pass begins before they have cost so much.
+  EXPECT_GE(taken, int(Schedule::kWorth));
+  EXPECT_LT(schedule.passes(), int(Schedule::kWorth) / int(kCandidates) + 2);
+}
+
+TEST(Schedule, NobodyHasFewerThanTheLeastSamplesWhateverTheyCost) {
+  AutotuneSettings settings;
+  settings.min_samples = 8;
+  constexpr std::size_t kCandidates = 10;
+  Schedule schedule(settings, std::nullopt, fresh(kCandidates));
+  while (const auto i = schedule.next()) schedule.add(*i, 1.0);
+  for (std::size_t i = 0; i < kCandidates; ++i) EXPECT_EQ(schedule.samples(i).size(), 8u);
+}
+
 TEST(Schedule, WhoIsSlowerWithConfidenceIsSampledNoMore) {
   Schedule schedule({}, std::nullopt, fresh(3));
   const std::vector<double> noise = {1.00, 1.04, 0.98, 1.02, 0.99, 1.03, 1.01, 0.98, 1.04, 1.0};
