@@ -286,6 +286,10 @@ class Client {
   std::unique_lock<std::recursive_mutex> exclusive() {
     return std::unique_lock<std::recursive_mutex>(exclusive_);
   }
+  // The same for who does not wait: owns nothing when another thread is measuring.
+  std::unique_lock<std::recursive_mutex> try_exclusive() {
+    return std::unique_lock<std::recursive_mutex>(exclusive_, std::try_to_lock);
+  }
 
   // A probe kernel of this device for a type. Errors: unsupported when there is none.
   virtual Result<ProbeKernel> probe_kernel(ProbeKind kind, DType dtype) = 0;

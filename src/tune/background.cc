@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,8 +171,8 @@ class Stepper {
     std::optional<Stored> stored;
     std::optional<Agenda> todo = step->todo();
     if (is_due(*step, todo)) {
+      // Who is measuring on this device, or has this key, is not waited for.
       if (!can_begin({todo->reference, todo->rival})) return std::nullopt;
-      // Who is measuring this key now is not waited for.
       turn_ = take_turn(context_, decision_.operation, problem_, 0);
       if (turn_ == nullptr) return std::nullopt;
       // Another process may have been at it.
@@ -247,7 +248,7 @@ class Stepper {
  private:
   // Whether a step would wait for nothing but its own work.
   bool can_begin(const std::vector<std::size_t>& members) {
-    return built(members) && is_done(problem_, decision_);
+    return built(members) && is_done(problem_, decision_) && alone();
   }
   bool built(const std::vector<std::size_t>& members) {
     return progress_.build_ahead().ready(problem_, members);
@@ -259,19 +260,31 @@ class Stepper {
     return false;
   }
 
+  // Measures on the device with nobody else, until the step is to be kept. False: another thread
+  // measures now.
+  bool alone() {
+    alone_ = problem_.client().try_exclusive();
+    return alone_.owns_lock();
+  }
+
   // False: the environment was left meanwhile, and what was measured says nothing in the next.
+  // Written behind the call, which would have to wait for a disk or for other processes. The turn
+  // ends after that, so that whoever has it next finds what was written.
   bool keep(Beyond& beyond) {
-    Environment& environment = turn_->environment();
-    if (context_.internals().environment().get() != &environment) return false;
+    if (alone_.owns_lock()) alone_.unlock();
+    if (context_.internals().environment().get() != &turn_->environment()) return false;
     const double took = watch_.seconds();
     if (beyond.apart) {
-      // First, so that a process that reads of it finds it.
       beyond.apart->cost.background_s = took;
-      keep_decision(context_, *beyond.apart, environment, &Cost::background_s);
     } else {
       beyond.decision.cost.background_s += took;
     }
-    keep_decision(context_, beyond.decision, environment, &Cost::background_s);
+    context_.internals().keeper->run([&context = context_, kept = beyond, turn = turn_]() mutable {
+      Environment& environment = turn->environment();
+      // First, so that a process that reads of it finds it.
+      if (kept.apart) keep_decision(context, *kept.apart, environment, &Cost::background_s);
+      keep_decision(context, kept.decision, environment, &Cost::background_s);
+    });
     return true;
   }
 
@@ -279,6 +292,7 @@ class Stepper {
   Problem& problem_;
   const Decision& decision_;
   Progress& progress_;
+  std::unique_lock<std::recursive_mutex> alone_;
   std::shared_ptr<TuningTurn> turn_;
   const Stopwatch watch_{problem_.client()};
 };

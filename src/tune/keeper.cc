@@ -20,7 +20,10 @@ void yield_to_others() {
 
 }  // namespace
 
-Keeper::Keeper() : changed_(std::make_unique<std::condition_variable>()) { enroll(); }
+Keeper::Keeper()
+    : changed_(std::make_unique<std::condition_variable>()), jobs_(std::make_unique<Jobs>()) {
+  enroll();
+}
 
 Keeper::~Keeper() {
   leave();
@@ -34,11 +37,13 @@ Keeper::~Keeper() {
 
 void Keeper::after_fork(ForkSide side) {
   if (side == ForkSide::child) {
-    // Neither to be joined nor to be destroyed: there is nobody behind them.
+    // Neither to be joined nor to be destroyed: there is nobody behind them. Nor the jobs, which
+    // may own what leaves the register of guards when it goes, and that is being walked through.
     static_cast<void>(thread_.release());
     static_cast<void>(changed_.release());
+    static_cast<void>(jobs_.release());
     changed_ = std::make_unique<std::condition_variable>();
-    jobs_.clear();
+    jobs_ = std::make_unique<Jobs>();
   }
   mutex_.unlock();
 }
@@ -62,7 +67,7 @@ void Keeper::run(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
     if (start_locked()) {
-      jobs_.push_back(std::move(job));
+      jobs_->push_back(std::move(job));
       changed_->notify_all();
       return;
     }
@@ -72,21 +77,22 @@ void Keeper::run(std::function<void()> job) {
 
 bool Keeper::busy() const {
   const std::lock_guard lock(mutex_);
-  return !jobs_.empty();
+  return !jobs_->empty();
 }
 
 void Keeper::work() {
   yield_to_others();
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_->wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-    if (jobs_.empty()) return;
+    changed_->wait(lock, [this] { return stopping_ || !jobs_->empty(); });
+    if (jobs_->empty()) return;
     // What follows may be pushed meanwhile, which moves no element of a deque.
-    const auto& job = jobs_.front();
+    auto& job = jobs_->front();
     lock.unlock();
     job();
+    job = nullptr;  // what it owns goes while no lock is held
     lock.lock();
-    jobs_.pop_front();
+    jobs_->pop_front();
   }
 }
 

@@ -37,7 +37,8 @@ class Keeper final : private ForkGuard {
 
   mutable std::mutex mutex_;
   std::unique_ptr<std::condition_variable> changed_;
-  std::deque<std::function<void()>> jobs_;  // the first one is being done
+  using Jobs = std::deque<std::function<void()>>;
+  std::unique_ptr<Jobs> jobs_;  // the first one is being done
   bool stopping_ = false;
   std::unique_ptr<std::thread> thread_;
 };
