@@ -18,10 +18,13 @@ namespace {
 // before the others come.
 constexpr double kMemoryLaunchSeconds = 400e-6;
 constexpr double kComputeLaunchSeconds = 2e-3;
-// A probe ends when the best of its samples has been met again within this share, so often. Shared
-// machines lose slices of time, so the best counts, not the mean.
-constexpr double kRepeatable = 0.01;
+// A probe ends when the best of its samples has been met again within this share, so often, and was
+// not bettered by more in as many: it takes some passes until a large set lies in a cache as it
+// will lie there. Shared machines lose slices of time, so the best counts, not the mean.
+constexpr double kRepeatable = 0.02;
 constexpr int kAgreeing = 3;
+// Where no samples agree, so many are enough once the time for them is over.
+constexpr std::size_t kDisagreeing = 10;
 
 // How long samples are taken. The least is longer than the slices in which a busy system hands out
 // its processors: threads that share them with others all run in some of the samples only, and the
@@ -31,18 +34,27 @@ struct Patience {
   double least_s, most_s;
   std::size_t most_samples;
 };
-constexpr Patience kForCompute{12e-3, 30e-3, 100};  // of each type: a device may have six
-constexpr Patience kForMemory{1e-3, 8e-3, 100};
-constexpr Patience kForLaunch{0, 4e-3, 12};  // each sample is a row of launches
+constexpr Patience kForCompute{8e-3, 30e-3, 100};  // of each type: a device may have six
+constexpr Patience kForMemory{1.5e-3, 5e-3, 100};
+constexpr Patience kForLaunch{0, 4e-3, 4};  // each sample is a row of launches
 
 // Working sets of the curve: every step of 4 from well inside a first-level cache up to well
-// beyond the last one.
-constexpr double kSmallestSet = 16 << 10;
+// beyond the last one. Three quarters of powers of two, as caches are mostly powers of two: how
+// much of a set that just fits stays in a cache is an accident of where its pages lie.
+constexpr double kSmallestSet = 12 << 10;
 constexpr double kStep = 4;
 // Beyond the last cache the rate no longer depends on the size. Twice the cache, for each of the
 // regions a probe uses, keeps most of what a pass reads out of it; more would cost more to touch
 // than to measure.
 constexpr double kBeyondCache = 2;
+// Memory that the system has to provide first costs more than all that is measured on it. Guests
+// are told of all of their host's last cache, hundreds of megabytes, of which they get a share: so
+// the curve ends here, and goes on to the second only when somebody asks for so large a set.
+constexpr double kLargestHostSet = 64 << 20, kLargestAskedFor = 256 << 20;
+// Where one pass over a set takes longer than this, a sample goes over a part of it instead, which
+// was not used since all others were: as cold as in passes over all.
+constexpr double kLongPassSeconds = 2e-3;
+constexpr std::uint64_t kPartBytes = 32 << 20;
 // On a device with memory of its own touching more costs next to nothing, and its cache serves what
 // the other half of a copy has not pushed out yet.
 constexpr double kBeyondDeviceCache = 8;
@@ -58,15 +70,18 @@ std::string memory_key(ProbeKind kind, double bytes, int threads) {
 
 }  // namespace
 
-std::vector<double> Prober::curve_points() const {
+std::vector<double> Prober::curve_points(bool to_the_end) const {
   const auto& capabilities = client_.capabilities();
   const double cache = capabilities.last_level_cache_bytes > 0
                            ? double(capabilities.last_level_cache_bytes)
                            : kCacheUnknown;
-  const double largest = cache * (capabilities.host_memory ? kBeyondCache : kBeyondDeviceCache);
+  const double beyond = cache * (capabilities.host_memory ? kBeyondCache : kBeyondDeviceCache);
+  const double largest = capabilities.host_memory ? std::min(beyond, kLargestHostSet) : beyond;
   std::vector<double> points;
-  for (double bytes = kSmallestSet; bytes < largest; bytes *= kStep) points.push_back(bytes);
+  // None so close to the last one that it would tell the same.
+  for (double bytes = kSmallestSet; 2 * bytes <= largest; bytes *= kStep) points.push_back(bytes);
   points.push_back(largest);
+  if (to_the_end && beyond > largest) points.push_back(std::min(beyond, kLargestAskedFor));
   return points;
 }
 
@@ -102,17 +117,21 @@ namespace {
 template <class Measure>
 Result<double> best_of(const Client& client, const Patience& patience, Measure measure) {
   std::vector<double> samples;
+  std::size_t settled = 0;  // samples from here on were not much better than the best before them
+  double best = INFINITY;
   const double start = client.now_s();
   for (;;) {
     const Result<double> seconds = measure();
     if (!seconds) return seconds;
+    if (*seconds < best * (1 - kRepeatable)) settled = samples.size();
+    best = std::min(best, *seconds);
     samples.push_back(*seconds);
-    const double best = *std::min_element(samples.begin(), samples.end());
     const auto close = std::count_if(samples.begin(), samples.end(),
                                      [&](double s) { return s <= best * (1 + kRepeatable); });
+    const bool agree = close >= kAgreeing && samples.size() - settled > kAgreeing;
     const double spent = client.now_s() - start;
-    const bool enough = samples.size() >= std::size_t{kAgreeing} && spent >= patience.least_s;
-    if ((enough && (close >= kAgreeing || spent >= patience.most_s)) ||
+    if ((agree && spent >= patience.least_s) ||
+        (samples.size() >= kDisagreeing && spent >= patience.most_s) ||
         samples.size() >= patience.most_samples) {
       return best;
     }
@@ -152,46 +171,79 @@ Result<double> Prober::measure_memory(ProbeKind kind, double working_set_bytes) 
       std::max(client_.capabilities().compute_units, client_.capabilities().threads));
   auto sink = client_.allocate(64 * (units + 1));
   if (!sink) return std::unexpected(sink.error());
+  const auto set = static_cast<std::uint64_t>(working_set_bytes) & ~std::uint64_t{4095};
+  if (Status there = provide_scratch(set); !there) return std::unexpected(there.error());
   // A copy works on two regions of half the set each.
-  const auto set = static_cast<std::uint64_t>(working_set_bytes) & ~std::uint64_t{8191};
-  if (scratch_.bytes() < set) {
+  const bool copies = kind == ProbeKind::copy;
+  auto* const memory = static_cast<std::byte*>(scratch_.address());
+  std::uint64_t part = std::min(set, kPartBytes), repeats = 1;
+  const auto sample = [&]() -> Result<double> {
+    ProbeArgs args;
+    args.sink = sink->address();
+    args.repeats = repeats;
+    args.bytes = copies ? part / 2 : part;
+    std::byte* from = memory;
+    if (part < set) {
+      if (cursor_ + part > set) cursor_ = 0;
+      from += copies ? cursor_ / 2 : cursor_;
+      cursor_ += part;
+    }
+    args.source = from;
+    args.destination = from + (copies ? set / 2 : 0);
+    return timed(*probe, args, 1);
+  };
+  // The first pass brings the data to where the working set keeps it.
+  Result<double> seconds = sample();
+  if (!seconds) return seconds;
+  if (part < set && *seconds * double(set) / double(part) <= kLongPassSeconds) part = set;
+  // Launches of a few passes are mostly overhead, which looks like passes: grown until it is not.
+  while (part == set && repeats < 1'000'000) {
+    seconds = sample();
+    if (!seconds) return seconds;
+    if (*seconds >= kMemoryLaunchSeconds / 2) break;
+    const double factor = std::clamp(kMemoryLaunchSeconds / *seconds, 2.0, 64.0);
+    repeats = static_cast<std::uint64_t>(std::ceil(double(repeats) * factor));
+  }
+  const Result<double> best = best_of(client_, kForMemory, sample);
+  if (!best) return best;
+  return double(part) * double(repeats) / *best;
+}
+
+// Memory for a working set, all of which was written. On a host there is room for the whole curve
+// from the start, so that small sets lie in large pages as well; what is not written costs nothing.
+Status Prober::provide_scratch(std::uint64_t bytes) {
+  const bool host = client_.capabilities().host_memory;
+  if (scratch_.bytes() < bytes) {
     scratch_ = {};
-    auto memory = client_.allocate(set);
+    written_ = cursor_ = 0;
+    const auto whole = static_cast<std::uint64_t>(curve_points(false).back());
+    auto memory = client_.allocate(host ? std::max(bytes, whole) : bytes);
     if (!memory) return std::unexpected(memory.error());
     scratch_ = *std::move(memory);
-    const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80},
-                                 std::byte{0x3f}};
-    Status filled = own_stream();
-    if (filled) filled = client_.fill(stream_, scratch_.address(), pattern, scratch_.bytes());
-    if (!filled) return std::unexpected(filled.error());
   }
-  ProbeArgs args;
-  args.sink = sink->address();
-  args.source = scratch_.address();
-  args.destination = scratch_.address();
-  args.bytes = set;
-  double moved = double(set);
-  if (kind == ProbeKind::copy) {
-    args.bytes = set / 2;
-    args.destination = static_cast<std::byte*>(scratch_.address()) + args.bytes;
+  if (written_ >= bytes) return {};
+  cursor_ = 0;
+  auto* const begin = static_cast<std::byte*>(scratch_.address()) + written_;
+  const std::uint64_t left = bytes - std::exchange(written_, bytes);
+  if (const auto write = client_.probe_kernel(ProbeKind::write, DType::f32); host && write) {
+    // By all threads.
+    ProbeArgs args;
+    args.destination = begin;
+    args.bytes = left;
+    const auto seconds = timed(*write, args, 1);
+    return seconds ? Status{} : std::unexpected(seconds.error());
   }
-  // The first pass brings the data to where the working set keeps it.
-  const Result<double> once = timed(*probe, args, 1);
-  if (!once) return once;
-  const Result<double> again = timed(*probe, args, 1);
-  if (!again) return again;
-  args.repeats = static_cast<std::uint64_t>(
-      std::clamp(kMemoryLaunchSeconds / std::min(*once, *again), 1.0, 1e6));
-  const Result<double> best = best_of(client_, kForMemory, [&] { return timed(*probe, args, 1); });
-  if (!best) return best;
-  return moved * double(args.repeats) / *best;
+  const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80}, std::byte{0x3f}};
+  Status ready = own_stream();
+  return ready ? client_.fill(stream_, begin, pattern, left) : ready;
 }
 
 Result<double> Prober::measure_launch() {
   auto probe = client_.probe_kernel(ProbeKind::launch, DType::f32);
   if (!probe) return std::unexpected(probe.error());
-  // Single launches are shorter than the clock's step on some devices: time a row of them.
-  constexpr int kRow = 64;
+  // Single launches are shorter than the clock's step on some devices, and on a CPU than reading
+  // it: time a row of them.
+  constexpr int kRow = 256;
   return best_of(client_, kForLaunch,
                  [&]() -> Result<double> { return timed(*probe, ProbeArgs{}, kRow); });
 }
@@ -261,7 +313,7 @@ Result<double> Prober::memory(ProbeKind kind, double working_set_bytes) {
   const auto measuring = client_.exclusive();
   const std::lock_guard lock(mutex_);
   const int threads = client_.capabilities().threads;
-  const std::vector<double> points = curve_points();
+  const std::vector<double> points = curve_points(true);
   const auto at = [&](double bytes) {
     return known_or(memory_key(kind, bytes, threads), kind, DType::f32, bytes);
   };
@@ -272,10 +324,10 @@ Result<double> Prober::memory(ProbeKind kind, double working_set_bytes) {
   } else if (working_set_bytes >= points.back()) {
     rate = at(points.back());
   } else {
-    const auto above = std::upper_bound(points.begin(), points.end(), working_set_bytes);
+    const auto above = std::lower_bound(points.begin(), points.end(), working_set_bytes);
     const double high = *above, low = *(above - 1);
-    const Result<double> low_rate = at(low);
-    if (!low_rate) {
+    const Result<double> low_rate = at(working_set_bytes == high ? high : low);
+    if (!low_rate || working_set_bytes == high) {
       rate = low_rate;
     } else if (const Result<double> high_rate = at(high); !high_rate) {
       rate = high_rate;
@@ -320,7 +372,7 @@ Result<ProbeReport> Prober::all(bool fresh) {
       }
     }
   }
-  for (const double bytes : curve_points()) {
+  for (const double bytes : curve_points(false)) {
     MemoryPoint point{bytes, 0, 0, 0};
     for (const auto& [kind, rate] : {std::pair{ProbeKind::copy, &point.copy},
                                      {ProbeKind::read, &point.read},
@@ -363,7 +415,7 @@ void Prober::distrust(DType dtype, bool matrix_units) {
 void Prober::distrust_memory() {
   const std::lock_guard lock(mutex_);
   for (const ProbeKind kind : {ProbeKind::copy, ProbeKind::read, ProbeKind::write}) {
-    for (const double bytes : curve_points()) {
+    for (const double bytes : curve_points(true)) {
       const std::string key = memory_key(kind, bytes, client_.capabilities().threads);
       known_.erase(key);
       distrusted_[key] = true;

@@ -20,7 +20,7 @@
 namespace rooftune {
 
 // Bumped whenever a probe measures something else: older results are then not believed.
-inline constexpr int kProbeVersion = 2;
+inline constexpr int kProbeVersion = 3;
 
 // Keeps results beyond the process; the store implements it. Both may do nothing.
 class ProbeStore {
@@ -43,7 +43,7 @@ struct MemoryPoint {
 
 struct ProbeReport {
   std::vector<ComputePeak> compute;
-  std::vector<MemoryPoint> memory;  // ascending working sets
+  std::vector<MemoryPoint> memory;  // ascending working sets; memory() may know larger ones
   double launch_overhead_s = 0;
   double seconds = 0;          // spent measuring by this call; 0 when everything was known
   std::uint64_t launches = 0;  // the same
@@ -98,9 +98,11 @@ class Prober {
   Result<double> measure_compute(ProbeKind kind, DType dtype);
   Result<double> measure_memory(ProbeKind kind, double working_set_bytes);
   Result<double> measure_launch();
+  Status provide_scratch(std::uint64_t bytes);
   Status own_stream();
   Result<double> timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats);
-  std::vector<double> curve_points() const;
+  // Ascending. With `to_the_end` also the one that only very large sets ask for.
+  std::vector<double> curve_points(bool to_the_end) const;
 
   Client& client_;
   ProbeStore* store_;
@@ -109,8 +111,10 @@ class Prober {
   std::map<std::string, bool> distrusted_;
   double seconds_ = 0;
   std::uint64_t launches_ = 0;
-  Stream stream_;   // on which probes run
-  Buffer scratch_;  // memory for the curve, kept only while measuring
+  Stream stream_;              // on which probes run
+  Buffer scratch_;             // memory for the curve, kept only while measuring
+  std::uint64_t written_ = 0;  // of scratch_, from its beginning
+  std::uint64_t cursor_ = 0;   // in scratch_: what lies from here on was not used for longest
 };
 
 }  // namespace rooftune

@@ -126,5 +126,55 @@ TEST(Prober, AllReportsEveryTypeAndMeasuresEachRateOnce) {
   EXPECT_EQ(again->launches, 0u);
 }
 
+TEST(Prober, SizesBetweenTwoPointsOfTheCurveAreInterpolatedForNothing) {
+  FakeScript scripted = script();
+  scripted.probes.read = {{48 << 10, 400e9}, {192 << 10, 100e9}, {0, 50e9}};
+  FakeClient client(scripted);
+  Prober prober(client, nullptr);
+  // Two points answer for all between them.
+  ASSERT_TRUE(prober.memory(ProbeKind::read, 100e3));
+  const std::uint64_t launches = prober.launches_spent();
+  EXPECT_GT(launches, 0u);
+  const double low = 48 << 10, high = 192 << 10;
+  EXPECT_TRUE(about(prober.memory(ProbeKind::read, low), 400e9));
+  EXPECT_TRUE(about(prober.memory(ProbeKind::read, high), 100e9));
+  double last = 401e9;
+  for (double bytes = low; bytes <= high; bytes *= 1.1) {
+    const auto rate = prober.memory(ProbeKind::read, bytes);
+    ASSERT_TRUE(rate);
+    EXPECT_LT(*rate, last) << bytes;
+    last = *rate;
+  }
+  EXPECT_TRUE(about(prober.memory(ProbeKind::read, 96 << 10), 200e9)) << "on logarithmic scales";
+  EXPECT_EQ(prober.launches_spent(), launches);
+}
+
+TEST(Prober, NoSizeCostsMoreThanTheWholeCurve) {
+  FakeClient client(script());
+  Prober prober(client, nullptr);
+  for (double bytes = 1; bytes < 1e12; bytes *= 1.3) {
+    ASSERT_TRUE(prober.memory(ProbeKind::read, bytes));
+  }
+  const std::uint64_t read = client.launches("probe_read_f32");
+  EXPECT_LT(read, 300u);
+  ASSERT_TRUE(prober.all(false));
+  EXPECT_EQ(client.launches("probe_read_f32"), read) << "it was known";
+}
+
+TEST(Prober, WhatOneHasMeasuredAnotherFindsInTheStore) {
+  FakeClient client(script());
+  MapStore store;
+  const auto first = Prober(client, &store).all(false);
+  ASSERT_TRUE(first);
+  const std::uint64_t launches = client.launches();
+  Prober another(client, &store);
+  const auto again = another.all(false);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->launches, 0u);
+  EXPECT_EQ(again->launch_overhead_s, first->launch_overhead_s);
+  EXPECT_TRUE(another.memory(ProbeKind::copy, 3e5));
+  EXPECT_EQ(client.launches(), launches);
+}
+
 }  // namespace
 }  // namespace rooftune

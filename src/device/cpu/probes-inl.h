@@ -76,13 +76,15 @@ KernelOutcome copy(const void* args, CpuContext& context) {
   const auto& probe = *static_cast<const ProbeArgs*>(args);
   const auto* source = static_cast<const std::byte*>(probe.source);
   auto* destination = static_cast<std::byte*>(probe.destination);
-  over_slices(probe, context, [&](std::uint64_t begin, std::uint64_t end, std::int64_t) {
+  over_slices(probe, context, [=](std::uint64_t begin, std::uint64_t end, std::int64_t) {
+    const std::byte* const from = source;
+    std::byte* const to = destination;
     for (std::uint64_t at = begin; at < end; at += kBlock) {
 #pragma GCC unroll 8
       for (int u = 0; u < kUnroll; ++u) {
         Words word;
-        std::memcpy(&word, source + at + u * kBytes, kBytes);
-        std::memcpy(destination + at + u * kBytes, &word, kBytes);
+        std::memcpy(&word, from + at + u * kBytes, kBytes);
+        std::memcpy(to + at + u * kBytes, &word, kBytes);
       }
       asm volatile("" ::: "memory");  // or it becomes a call of memcpy, which knows other tricks
     }
@@ -93,11 +95,12 @@ KernelOutcome copy(const void* args, CpuContext& context) {
 KernelOutcome write(const void* args, CpuContext& context) {
   const auto& probe = *static_cast<const ProbeArgs*>(args);
   auto* destination = static_cast<std::byte*>(probe.destination);
-  over_slices(probe, context, [&](std::uint64_t begin, std::uint64_t end, std::int64_t) {
-    Words word = Words{} + begin + 1;
+  over_slices(probe, context, [=](std::uint64_t begin, std::uint64_t end, std::int64_t) {
+    std::byte* const to = destination;
+    const Words word = Words{} + begin + 1;
     for (std::uint64_t at = begin; at < end; at += kBlock) {
 #pragma GCC unroll 8
-      for (int u = 0; u < kUnroll; ++u) std::memcpy(destination + at + u * kBytes, &word, kBytes);
+      for (int u = 0; u < kUnroll; ++u) std::memcpy(to + at + u * kBytes, &word, kBytes);
       asm volatile("" ::: "memory");
     }
   });
