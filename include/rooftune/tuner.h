@@ -192,6 +192,9 @@ class Tuner final : public TunerBase {
     return std::move(stored->decision);
   }
 
+  // Whether calls have let its part of the key (TunableSet::parts) be looked at, if any ever will.
+  bool settled(const K& key, const Args& args) const;
+
   std::vector<Decision> decisions() const override {
     std::vector<Decision> all;
     const std::lock_guard lock(mutex_);

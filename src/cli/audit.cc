@@ -88,7 +88,14 @@ Json to_json(const ListedProduct& listed, const ProductAudit& audit, double marg
                                 {"product", member.product},
                                 {"chosen", member.chosen},
                                 {"best", member.best},
-                                {"regret", member.regret}});
+                                {"regret", member.regret},
+                                {"later",
+                                 {{"chosen", member.later.chosen},
+                                  {"regret", member.later.regret},
+                                  {"split", member.later.split},
+                                  {"settled", member.later.settled},
+                                  {"calls", member.later.calls},
+                                  {"seconds", member.later.seconds}}}});
   }
   return json;
 }
@@ -111,7 +118,10 @@ Table table_for(const ProductList& list, bool transfer) {
                                  {"cost", Align::right, 6},
                                  {"launches", Align::right, 8},
                                  {"of", Align::right, 3}};
-  if (transfer) columns.push_back({"transfer", Align::right, 8});
+  if (transfer) {
+    columns.push_back({"transfer", Align::right, 8});
+    columns.push_back({"later", Align::right, 7});
+  }
   columns.push_back({"chosen", Align::left, 27});
   columns.push_back({"best of all", Align::left});
   return Table(std::move(columns));
@@ -137,9 +147,14 @@ std::vector<std::string> to_cells(const Product& product, const ProductAudit& au
                                     fmt::format("{:.0f}", *launches.percentile(0.5)),
                                     std::to_string(contest.candidates)};
   if (transfer) {
-    double worst = 0;
-    for (const AuditedMember& member : audit.members) worst = std::max(worst, member.regret);
-    cells.push_back(audit.members.empty() ? "-" : percent(worst));
+    double worst = 0, later = 0;
+    for (const AuditedMember& member : audit.members) {
+      worst = std::max(worst, member.regret);
+      later = std::max(later, member.later.regret);
+    }
+    for (const double each : {worst, later}) {
+      cells.push_back(audit.members.empty() ? "-" : percent(each));
+    }
   }
   cells.emplace_back(audit.usual());
   cells.push_back(audit.usual() == contest.best ? "the same" : contest.best);
@@ -182,6 +197,12 @@ Json to_json(const AuditSummary& summary, const Tally& tally, double seconds,
             {"flips", rate(summary.flips)},
             {"flips_beyond_margin", rate(summary.flips_beyond)},
             {"transfer_regret", to_json(summary.transfer)},
+            {"transfer_regret_later", to_json(summary.transfer_later)},
+            {"members", summary.transfer.values.size()},
+            {"members_split", summary.split},
+            {"members_unsettled", summary.unsettled},
+            {"calls_later", to_json(summary.calls_later)},
+            {"seconds_later", to_json(summary.seconds_later)},
             {"tune_s", to_json(summary.seconds)},
             {"launches", to_json(summary.launches)},
             {"multiple", to_json(summary.multiples)},
@@ -222,11 +243,22 @@ void print_summary(const AuditSummary& summary, const Tally& tally, double secon
   if (!summary.transfer.values.empty()) {
     print_line(fmt::format("transfer:       {} ({} members of the buckets)",
                            spread_text(summary.transfer), summary.transfer.values.size()));
+    print_line(fmt::format("  later:        {}; {} have a decision of their own{}",
+                           spread_text(summary.transfer_later), summary.split,
+                           summary.unsettled > 0
+                               ? fmt::format(", {} were not looked at in time", summary.unsettled)
+                               : ""));
   }
   const auto two = [](const Distribution& of, auto text) {
     return fmt::format("median {}, worst {}", text(*of.percentile(0.5)), text(*of.percentile(1)));
   };
   const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+  if (!summary.calls_later.values.empty()) {
+    print_line(
+        "                after so many calls, all of whose time went into measuring once "
+        "more: " +
+        two(summary.calls_later, whole) + "; in " + two(summary.seconds_later, format_seconds));
+  }
   print_line("cost of a tune: " + two(summary.seconds, format_seconds) + " without probes");
   print_line("  launches:     " + two(summary.launches, whole));
   print_line("  in times of the chosen one: measuring and verifying " +
@@ -244,6 +276,7 @@ std::string picture_of(const AuditSummary& summary, const std::string& device) {
       {"tuned, cold operands", summary.regrets[1].values},
       {"untuned", summary.untuned.values},
       {"other members of the bucket", summary.transfer.values},
+      {"likewise, after further calls", summary.transfer_later.values},
   };
   return regret_picture(
       fmt::format("Regret on {}: {} products, {} tunes", device, summary.products, summary.tunes),
@@ -261,7 +294,12 @@ Outcome<Exit> run_audit(const CommonOptions& common, const ListOptions& options,
     return stop(Exit::usage,
                 fmt::format("--svg {}: the file cannot be written", in_quotes(*audit.svg)));
   }
-  auto opened = open_session(common, Disk::untouched);
+  auto settings = settings_for(common);
+  if (!settings) return std::unexpected(settings.error());
+  settings->autotune.cache = false;
+  // All the share that there is, so that members need few calls until they are looked at.
+  if (settings->autotune.background > 0) settings->autotune.background = 1;
+  auto opened = open_session(common, *std::move(settings));
   if (!opened) return std::unexpected(opened.error());
   Session& session = (*opened)->session();
   const double margin = audit.margin.value_or(session.settings().autotune.margin);

@@ -22,8 +22,11 @@ struct Style {
     return fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"", colour, dashes);
   }
 };
-constexpr std::array<Style, 4> kStyles = {
-    {{"#0072b2", "none"}, {"#d55e00", "8 4"}, {"#555555", "2 4"}, {"#009e73", "12 4 2 4"}}};
+constexpr std::array<Style, 5> kStyles = {{{"#0072b2", "none"},
+                                           {"#d55e00", "8 4"},
+                                           {"#555555", "2 4"},
+                                           {"#009e73", "12 4 2 4"},
+                                           {"#cc79a7", "6 2"}}};
 
 std::string escaped(std::string_view text) {
   std::string result;

@@ -130,7 +130,13 @@ AuditSummary summarise(std::span<const ProductAudit> products, double margin) {
       summary.untuned.values.push_back(*regret);
     }
     for (const AuditedMember& member : product.members) {
+      const AuditedMember::Later& later = member.later;
       summary.transfer.values.push_back(member.regret);
+      summary.transfer_later.values.push_back(later.regret);
+      summary.calls_later.values.push_back(double(later.calls));
+      summary.seconds_later.values.push_back(later.seconds);
+      summary.split += later.split ? 1 : 0;
+      summary.unsettled += later.settled ? 0 : 1;
     }
     summary.flips += product.flips();
     summary.flips_beyond += product.flips_beyond(margin);

@@ -75,6 +75,16 @@ struct AuditedMember {
   std::string name, product;  // "low", "513x513x513"
   std::string chosen, best;
   double regret = 0;
+  // The same after so many further calls, which let the tuner look at the member's part of the key.
+  struct Later {
+    std::string chosen;
+    double regret = 0;
+    bool split = false;    // the part has a decision of its own
+    bool settled = false;  // false: the time for it ran out
+    std::uint64_t calls = 0;
+    double seconds = 0;  // of all these calls, and of what was measured after them
+  };
+  Later later = {};
 };
 
 struct ProductAudit {
@@ -122,6 +132,9 @@ struct AuditSummary {
   std::array<Distribution, 2> regrets;  // of every tune, by regime
   Distribution untuned;                 // of every product
   Distribution transfer;                // of every member
+  Distribution transfer_later;          // likewise, once its part was looked at
+  Distribution calls_later, seconds_later;
+  std::size_t split = 0, unsettled = 0;  // members
   std::size_t flips = 0, flips_beyond = 0, worse_than_untuned = 0;
   // Of every tune: what it cost; the two kinds of multiples; those of single causes, as shares().
   Distribution seconds, launches, multiples, whole_multiples;

@@ -106,7 +106,8 @@ TEST(AuditSummary, AddsUpProductsAndTunes) {
   dear.partial = true;
   std::vector<ProductAudit> all = {audit(duel, "a", {dear, tune("b", 5e-3)}),
                                    audit(duel, "a", {tune("a"), tune("a")})};
-  all[0].members.push_back({"low", "3x3x3", "a", "b", 0.3});
+  all[0].members.push_back({"low", "3x3x3", "a", "b", 0.3, {"b", 0, true, true, 400, 0.2}});
+  all[0].members.push_back({"high", "7x7x7", "a", "b", 0.1, {"a", 0.1, false, false, 600, 0.4}});
   const AuditSummary summary = summarise(all, 0.02);
   EXPECT_EQ(summary.products, 2u);
   EXPECT_EQ(summary.tunes, 4u);
@@ -116,7 +117,12 @@ TEST(AuditSummary, AddsUpProductsAndTunes) {
   EXPECT_EQ(summary.worse_than_untuned, 1u);
   EXPECT_NEAR(*summary.regret.mean(), 0.1 / 4, 1e-9);
   EXPECT_NEAR(*summary.regret.percentile(1), 0.1, 1e-9);
-  EXPECT_NEAR(*summary.transfer.mean(), 0.3, 1e-9);
+  EXPECT_NEAR(*summary.transfer.mean(), 0.2, 1e-9);
+  EXPECT_NEAR(*summary.transfer_later.mean(), 0.05, 1e-9);
+  EXPECT_EQ(summary.split, 1u);
+  EXPECT_EQ(summary.unsettled, 1u);
+  EXPECT_EQ(summary.calls_later.percentile(1), 600);
+  EXPECT_NEAR(*summary.seconds_later.percentile(0.5), 0.3, 1e-9);
   EXPECT_EQ(summary.cost.launches, 7u);
   EXPECT_NEAR(summary.cost.measure_s, 25e-3, 1e-12);
   // A duel's time is the lower quartile of its samples, the first one aside.

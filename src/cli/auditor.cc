@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "fmt/format.h"
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/problem.h"
@@ -90,14 +91,15 @@ MatmulOptions Auditor::options_for(const Product& product) const {
 
 Result<std::unique_ptr<Auditor::Field>> Auditor::make_field(const Product& product,
                                                             const Product& memory,
-                                                            std::uint64_t seed) {
+                                                            std::uint64_t seed, bool cold) {
   auto field = std::make_unique<Field>();
   field->product = product;
   const double bytes = operand_bytes(product);
   const std::uint64_t cache = client_.capabilities().last_level_cache_bytes;
   field->used =
       regime_of(operand_places(session_.settings().autotune.operands, bytes, cache).state);
-  const std::size_t places = operand_places(rooftune::Operands::cold, bytes, cache).places;
+  const std::size_t places =
+      cold ? operand_places(rooftune::Operands::cold, bytes, cache).places : 1;
   auto operands = make_operands(client_, memory, seed, static_cast<int>(places));
   if (!operands) return std::unexpected(operands.error());
   field->operands = *std::move(operands);
@@ -290,25 +292,72 @@ Result<Contest> Auditor::contest(Field& field, Regime regime,
   return contest;
 }
 
+Result<std::string> Auditor::called(const Field& field) {
+  CallReport report;
+  MatmulOptions options = options_for(field.product);
+  options.report = &report;
+  const ProductViews& views = field.views();
+  Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
+  if (done) done = client_.synchronize(stream_);
+  if (!done) return std::unexpected(done.error());
+  return std::string(report.candidate);
+}
+
+Result<AuditedMember::Later> Auditor::settle(const Field& field) {
+  const RacePlan plan = race_plan(client_, plan_.settle_s);
+  const GemmArgs& problem = field.sets.front();
+  AuditedMember::Later later;
+  const double begin = plan.now_s();
+  const auto spent_s = [&] { return plan.now_s() - begin; };
+  while (!tuner_.settled(field.key, problem) && spent_s() < plan.seconds && !interrupted()) {
+    // Several between two looks at the clock, which takes as long as a small product.
+    constexpr int kBetweenLooks = 16;
+    for (int call = 0; call < kBetweenLooks; ++call) {
+      if (auto done = called(field); !done) return std::unexpected(done.error());
+      ++later.calls;
+    }
+  }
+  later.seconds = spent_s();
+  later.settled = tuner_.settled(field.key, problem);
+  auto chosen = called(field);
+  if (!chosen) return std::unexpected(chosen.error());
+  later.chosen = *std::move(chosen);
+  const auto decision = tuner_.decision(field.key, problem);
+  later.split = decision && decision->apart;
+  return later;
+}
+
 Result<std::vector<AuditedMember>> Auditor::members(const Product& product, const MatmulKey& key,
                                                     std::uint64_t seed) {
   std::vector<AuditedMember> all;
-  for (const BucketMember& member : bucket_members(product, session_.settings().autotune.level)) {
-    auto field = make_field(member.product, member.memory, seed);
+  const std::vector<BucketMember> members =
+      bucket_members(product, session_.settings().autotune.level);
+  // What is measured for one may change what runs for another: first all as the tune has left it.
+  std::vector<std::optional<std::string>> at_once;
+  for (const BucketMember& member : members) {
+    auto field = make_field(member.product, member.memory, seed, false);
     if (!field) return std::unexpected(field.error());
+    at_once.emplace_back();
     // Fields of the key that sizes and pitches alone do not decide.
     if (!((*field)->key == key)) continue;
-    CallReport report;
-    MatmulOptions options = options_for(member.product);
-    options.report = &report;
-    const ProductViews& views = (*field)->views();
-    Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
-    if (done) done = client_.synchronize(stream_);
-    if (!done) return std::unexpected(done.error());
-    const std::string chosen(report.candidate);
-    auto met = contest(**field, (*field)->used, {chosen});
+    auto chosen = called(**field);
+    if (!chosen) return std::unexpected(chosen.error());
+    at_once.back() = *std::move(chosen);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!at_once[i]) continue;
+    auto field = make_field(members[i].product, members[i].memory, seed);
+    if (!field) return std::unexpected(field.error());
+    auto later = settle(**field);
+    if (!later) return std::unexpected(later.error());
+    const std::string& chosen = *at_once[i];
+    std::vector<std::string> named = {chosen};
+    if (later->chosen != chosen) named.push_back(later->chosen);
+    auto met = contest(**field, (*field)->used, named);
     if (!met) return std::unexpected(met.error());
-    all.push_back({member.name, member.product.text, chosen, met->best, met->regret(chosen)});
+    later->regret = met->regret(later->chosen);
+    all.push_back({members[i].name, members[i].product.text, chosen, met->best, met->regret(chosen),
+                   *std::move(later)});
   }
   return all;
 }

@@ -25,6 +25,9 @@ struct AuditPlan {
   int tunes = 3;
   double seconds = 1.5;   // that all candidates of a product are timed, in each regime
   bool transfer = false;  // also other members of the bucket
+  // That a member is called at most until the tuner has looked at its part of the key, by the clock
+  // of the device or ours, whichever runs ahead.
+  double settle_s = 10;
 };
 
 // Works through the interface of devices alone, on a stream of its own.
@@ -47,8 +50,9 @@ class Auditor {
 
   Auditor(Session& session, Stream stream, const AuditPlan& plan);
 
+  // With as many sets as cold launches want, or just one.
   Result<std::unique_ptr<Field>> make_field(const Product& product, const Product& memory,
-                                            std::uint64_t seed);
+                                            std::uint64_t seed, bool cold = true);
   MatmulOptions options_for(const Product& product) const;
   // Forgets all decisions, and keeps what the probes have measured.
   Status forget();
@@ -65,6 +69,10 @@ class Auditor {
   std::vector<Racer> racers(Field& field, Regime regime, const std::vector<std::string>& named);
   // Whether a candidate computes the product.
   Result<bool> is_right(Field& field, std::size_t candidate);
+  // What runs for the field now.
+  Result<std::string> called(const Field& field);
+  // Calls until the tuner has looked at the field's part of the key.
+  Result<AuditedMember::Later> settle(const Field& field);
   Result<std::vector<AuditedMember>> members(const Product& product, const MatmulKey& key,
                                              std::uint64_t seed);
 

@@ -1,8 +1,10 @@
 #include "cli/auditor.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "device/fake/fake_client.h"
@@ -16,9 +18,11 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-std::unique_ptr<Session> fake_session(rooftune::Operands operands = rooftune::Operands::automatic) {
+std::unique_ptr<Session> fake_session(rooftune::Operands operands = rooftune::Operands::automatic,
+                                      double background = 1) {
   Settings settings;
   settings.autotune.operands = operands;
+  settings.autotune.background = background;
   settings.autotune.cache = false;
   auto session = Session::open({.device = "fake", .settings = settings});
   EXPECT_TRUE(session) << session.error().text;
@@ -118,6 +122,74 @@ TEST(Auditor, AppliesTheDecisionToOtherMembersOfTheBucket) {
     EXPECT_THAT(session->matmul_candidates(), Contains(member.chosen));
   }
   EXPECT_EQ(members, (std::set<std::string>{"low", "high", "odd", "pitch"}));
+}
+
+// Of two candidates one suits the product, and the other those whose rows are fewer than 48.
+std::unique_ptr<Session> session_with_a_bucket_too_wide(double background) {
+  auto session = fake_session(rooftune::Operands::automatic, background);
+  FakeBehaviour naive, steady, steep;
+  naive.seconds = 1e-3;
+  steady.seconds = 1e-4;
+  steep.seconds_of = [](const FakeLaunch& launch) {
+    return static_cast<const GemmArgs*>(launch.args)->m < 48 ? 1e-5 : 1.2e-4;
+  };
+  auto& device = static_cast<FakeClient&>(session->client());
+  device.set_behaviour("fake_naive", naive);
+  device.set_behaviour("fake_unit_small", steady);
+  device.set_behaviour("fake_unit_large", steep);
+  return session;
+}
+
+const AuditedMember& member(const ProductAudit& audit, std::string_view name) {
+  static const AuditedMember none;
+  const auto found = std::find_if(audit.members.begin(), audit.members.end(),
+                                  [&](const AuditedMember& each) { return each.name == name; });
+  return found != audit.members.end() ? *found : none;
+}
+
+TEST(Auditor, CallsMembersUntilTheirPartWasLookedAt) {
+  const auto session = session_with_a_bucket_too_wide(1);
+  const auto found =
+      audit(*session, "60", {.tunes = 2, .seconds = 0, .transfer = true, .settle_s = 1000});
+  ASSERT_TRUE(found) << found.error().text;
+  ASSERT_EQ(found->members.size(), 4u);
+  const AuditedMember& low = member(*found, "low");
+  EXPECT_EQ(low.product, "33x33x33");
+  EXPECT_EQ(low.chosen, "fake_unit_small");
+  EXPECT_EQ(low.best, "fake_unit_large");
+  EXPECT_NEAR(low.regret, 9, 0.1);
+  EXPECT_EQ(low.later.chosen, "fake_unit_large");
+  EXPECT_EQ(low.later.regret, 0);
+  EXPECT_TRUE(low.later.split);
+  EXPECT_GT(low.later.calls, 0u);
+  EXPECT_GT(low.later.seconds, 0);
+  const AuditedMember& high = member(*found, "high");
+  EXPECT_EQ(high.later.chosen, "fake_unit_small");
+  EXPECT_FALSE(high.later.split);
+  for (const AuditedMember& each : found->members) EXPECT_TRUE(each.later.settled) << each.name;
+}
+
+TEST(Auditor, WithoutABackgroundMembersStayWithTheDecision) {
+  const auto session = session_with_a_bucket_too_wide(0);
+  const auto found = audit(*session, "60", {.tunes = 1, .seconds = 0, .transfer = true});
+  ASSERT_TRUE(found) << found.error().text;
+  const AuditedMember& low = member(*found, "low");
+  EXPECT_EQ(low.later.chosen, low.chosen);
+  EXPECT_EQ(low.later.regret, low.regret);
+  EXPECT_FALSE(low.later.split);
+  EXPECT_TRUE(low.later.settled) << "there is nothing to wait for";
+  EXPECT_EQ(low.later.calls, 0u);
+}
+
+TEST(Auditor, AMemberIsNotCalledForEver) {
+  const auto session = session_with_a_bucket_too_wide(1e-9);
+  const auto found =
+      audit(*session, "60", {.tunes = 1, .seconds = 0, .transfer = true, .settle_s = 0.1});
+  ASSERT_TRUE(found) << found.error().text;
+  const AuditedMember& low = member(*found, "low");
+  EXPECT_FALSE(low.later.settled);
+  EXPECT_EQ(low.later.chosen, low.chosen);
+  EXPECT_GE(low.later.seconds, 0.1);
 }
 
 TEST(Auditor, RefusesWhatCannotBeComputed) {

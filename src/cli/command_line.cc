@@ -281,7 +281,8 @@ class CommandLine {
     sub->add_flag(
         "--transfer", audit_.transfer,
         "also other products that share the decision: smaller and larger ones, odd sizes, "
-        "another pitch");
+        "another pitch; at once, and later: when calls have led to a decision of their own where "
+        "they need one");
     sub->add_option("--svg", audit_.svg, "draws the distribution of regret into this file");
   }
 

@@ -412,7 +412,13 @@ TEST_F(CommandLine, AuditTellsOfEveryTuneAndSumsUp) {
       EXPECT_TRUE(json[0]["warm"]["times_s"].contains(tune["chosen"].get<std::string>()));
       EXPECT_TRUE(json[0]["cold"]["times_s"].contains(tune["chosen"].get<std::string>()));
     }
-    EXPECT_EQ(json[0]["transfer"].size(), 4u);
+    ASSERT_EQ(json[0]["transfer"].size(), 4u);
+    for (const Json& member : json[0]["transfer"]) {
+      EXPECT_GE(member["regret"], 0.0);
+      EXPECT_GE(member["later"]["regret"], 0.0);
+      EXPECT_THAT(names_in(member["later"]),
+                  ElementsAre("calls", "chosen", "regret", "seconds", "settled", "split"));
+    }
     EXPECT_THAT(json[1]["skipped"].get<std::string>(), HasSubstr("f8e4m3"));
     const Json& summary = json[3]["summary"];
     EXPECT_EQ(summary["products"], 2);
@@ -420,6 +426,8 @@ TEST_F(CommandLine, AuditTellsOfEveryTuneAndSumsUp) {
     EXPECT_EQ(summary["skipped"], 1);
     EXPECT_EQ(summary["margin"], 0.5);
     EXPECT_THAT(names_in(summary["regret"]), ElementsAre("mean", "median", "p95", "worst"));
+    EXPECT_GE(summary["members"], 4);
+    EXPECT_LE(summary["transfer_regret_later"]["mean"], summary["transfer_regret_later"]["worst"]);
     EXPECT_THAT(names_in(summary["multiples"]),
                 ElementsAre("probe", "compile", "measure", "verify", "store"));
     std::ifstream picture(program_.folder() / "regret.svg");

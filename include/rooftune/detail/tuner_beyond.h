@@ -33,6 +33,15 @@ detail::EntryPart Tuner<K, Args>::entry_part(Decision decision) const {
 }
 
 template <class K, class Args>
+bool Tuner<K, Args>::settled(const K& key, const Args& args) const {
+  const detail::Entry<K>* entry = table_.find(key, key_hash(key));
+  if (entry == nullptr) return false;
+  if (entry->progress == nullptr) return true;
+  const auto part = set_.part(args);
+  return !entry->decision->partial && (!part || entry->progress->knows(*part));
+}
+
+template <class K, class Args>
 void Tuner<K, Args>::look_beyond(const detail::Entry<K>& entry, const Args& args, Stream stream) {
   const std::uint32_t hits = detail::hit_counter.restart();
   if (entry.progress == nullptr) return;
