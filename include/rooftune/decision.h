@@ -51,6 +51,8 @@ struct CandidateEvidence {
   // having been tried, for as long as the store says so.
   bool quarantined = false;
   std::optional<double> compile_s;
+  // Its guess (Candidate::predicted) for the problem of the samples.
+  std::optional<double> guess_s;
   // Measured after the search, in turn with the winner. So that times can be compared with those of
   // the search, made at another time and perhaps for another problem of the key, the samples are in
   // proportion to what the winner took in the search.

@@ -335,7 +335,8 @@ const detail::Entry<K>* Tuner<K, Args>::publish(const K& key,
     entry.winner_s = *winner->estimate_s();
     entry.progress =
         progress != nullptr ? std::move(progress) : std::make_shared<detail::Progress>();
-    if (decision->part) entry.progress->learn(*decision->part);
+    // Else the problem of the search has a second look too, without anybody waiting for it.
+    if (decision->part && decision->short_circuit) entry.progress->learn(*decision->part);
     for (const detail::EntryPart& own : parts) entry.progress->learn(own.part);
   }
   entry.parts = std::move(parts);

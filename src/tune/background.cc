@@ -69,7 +69,7 @@ class CandidateStep {
       return true;
     }
     if (beside_.samples(1).empty()) return false;
-    place(todo, beside_.samples(0), beside_.samples(1), beside_.hopeless(1));
+    place(todo, beside_.samples(0), beside_.samples(1));
     return true;
   }
 
@@ -83,14 +83,10 @@ class CandidateStep {
 
  private:
   // Ranks the rival by what it took beside the reference.
-  void place(const Agenda& todo, const std::vector<double>& beside, std::vector<double> samples,
-             bool hopeless) {
+  void place(const Agenda& todo, const std::vector<double>& beside, std::vector<double> samples) {
     CandidateEvidence& reference = next_.candidates[todo.reference];
     CandidateEvidence& rival = next_.candidates[todo.rival];
-    const auto faster = compare(samples, beside, settings_.margin, settings_.confidence);
     const auto behind = compare(beside, samples, settings_.margin, settings_.confidence);
-    // Of one sample little is known, and all that is shows in it.
-    const bool better = !hopeless && faster && faster->standing == Standing::slower;
     const double ratio = *estimate_s(samples) / *estimate_s(beside);
     if (reference.samples.size() < static_cast<std::size_t>(settings_.min_samples)) {
       reference.samples = beside;
@@ -99,8 +95,14 @@ class CandidateStep {
       for (double& sample : samples) sample *= scale;
     }
     rival.samples = std::move(samples);
+    // A guess in proportion to the reference's, like the samples.
+    const auto here = problem_.predicted_s(todo.rival);
+    const auto of_reference = problem_.predicted_s(todo.reference);
+    if (here && of_reference && reference.guess_s) {
+      rival.guess_s = *here * *reference.guess_s / *of_reference;
+    }
     const auto at = std::find(next_.ranking.begin(), next_.ranking.end(), reference.name);
-    if (better) {
+    if (beside_.better()) {
       const bool takes_over = at == next_.ranking.begin();
       next_.ranking.insert(at, rival.name);
       rival.verdict = takes_over ? Verdict::winner : Verdict::ranked;
@@ -111,7 +113,7 @@ class CandidateStep {
       next_.verified = rival.verified;
       return;
     }
-    hopeless = hopeless || ratio > settings_.eliminate_ratio;
+    const bool hopeless = beside_.hopeless(1) || ratio > settings_.eliminate_ratio;
     rival.verdict = hopeless ? Verdict::eliminated : Verdict::ranked;
     if (hopeless && rival.reason.empty()) {
       rival.reason = "takes " + format_factor(ratio) + " times as long as the winner";

@@ -100,6 +100,10 @@ Decision begin_decision(const AutotuneSettings& settings, const std::string& tun
         old != nullptr && old->version == evidence.version) {
       evidence = *old;
     }
+    if (evidence.samples.empty()) {
+      const bool legal = problem.illegal_because(i) == nullptr;
+      evidence.guess_s = legal ? problem.predicted_s(i) : std::nullopt;
+    }
     decision.candidates.push_back(std::move(evidence));
   }
   for (const auto& round : plan) {

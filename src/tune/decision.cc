@@ -57,6 +57,7 @@ Json candidate_json(const CandidateEvidence& candidate) {
   json["quarantined"] = candidate.quarantined;
   json["spread"] = optional_number(candidate.spread());
   json["compile_s"] = optional_number(candidate.compile_s);
+  json["guess_s"] = optional_number(candidate.guess_s);
   json["background"] = candidate.background;
   json["samples_s"] = candidate.samples;
   return json;
@@ -77,6 +78,8 @@ std::optional<CandidateEvidence> parse_candidate(const Json& json) {
   candidate.verified = bool_member(json, "verified").value_or(false);
   candidate.quarantined = bool_member(json, "quarantined").value_or(false);
   candidate.compile_s = number_member(json, "compile_s");
+  candidate.guess_s = number_member(json, "guess_s");
+  if (candidate.guess_s && !(*candidate.guess_s > 0)) candidate.guess_s.reset();
   candidate.background = bool_member(json, "background").value_or(false);
   if (const Json* samples = find_member(json, "samples_s"); samples && samples->is_array()) {
     for (const Json& sample : *samples) {

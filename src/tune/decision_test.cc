@@ -42,6 +42,7 @@ TEST(Decision, WhatTheBackgroundDidIsKept) {
   decision.candidates.resize(2);
   decision.candidates[0].name = "a";
   decision.candidates[0].background = true;
+  decision.candidates[0].guess_s = 3e-5;
   decision.candidates[1].name = "b";
   const auto read = decision_from_json(to_json(decision));
   ASSERT_TRUE(read) << read.error().text;
@@ -49,6 +50,8 @@ TEST(Decision, WhatTheBackgroundDidIsKept) {
   EXPECT_EQ(read->cost.background_s, 0.25);
   EXPECT_EQ(read->cost.background_launches, 17u);
   EXPECT_TRUE(read->find("a")->background);
+  EXPECT_EQ(read->find("a")->guess_s, 3e-5);
+  EXPECT_FALSE(read->find("b")->guess_s);
   EXPECT_FALSE(read->find("b")->background);
 }
 

@@ -1,6 +1,7 @@
 #include "tune/parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "rooftune/tuner.h"
 #include "throughput/roofline.h"
 #include "tune/agenda.h"
-#include "tune/comparison.h"
 #include "tune/conclusion.h"
 #include "tune/estimator.h"
 #include "tune/guesses.h"
@@ -17,10 +17,50 @@
 namespace rooftune::detail {
 namespace {
 
-// Who may be better for a problem than the one that runs it now, that one first.
+// What candidates can be expected to take for a problem, from what they took for another one of its
+// key and how their guesses differ between the two.
+class Expectation {
+ public:
+  Expectation(const Decision& decision, const Problem& problem)
+      : decision_(decision), problem_(problem) {
+    double logarithms = 0;
+    std::size_t known = 0;
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      const CandidateEvidence& candidate = decision.candidates[i];
+      const auto seconds = candidate.estimate_s();
+      const auto here = problem.predicted_s(i);
+      if (!seconds || !here || !candidate.guess_s) continue;
+      errors_.add(*candidate.guess_s, *seconds);
+      logarithms += std::log(*here / *candidate.guess_s);
+      ++known;
+    }
+    if (known > 0) growth_ = std::exp(logarithms / double(known));
+  }
+
+  std::optional<double> seconds(std::size_t i) const {
+    const CandidateEvidence& candidate = decision_.candidates[i];
+    const auto there = candidate.estimate_s();
+    const auto guess = problem_.predicted_s(i);
+    if (there) return *there * (guess && candidate.guess_s ? *guess / *candidate.guess_s : growth_);
+    return guess ? errors_.expected_s(*guess) : std::nullopt;
+  }
+
+ private:
+  const Decision& decision_;
+  const Problem& problem_;
+  GuessCheck errors_;
+  double growth_ = 1;  // from the problem that was measured to this one
+};
+
+// Who may be better for a problem than the one that runs it now, that one first: the front of the
+// ranking, in case that guesses are wrong, and those that are expected to be best. How a time
+// changes without a guess is less certain. And guesses of one technique may all be wrong, which no
+// time of another one shows: so the best of those that nobody has ever measured have a launch or
+// two.
 std::vector<std::size_t> contestants(const Decision& decision, const Problem& problem,
                                      double eliminate_ratio) {
-  constexpr std::size_t kOfRanking = 4, kOfGuesses = 2;
+  constexpr std::size_t kOfRanking = 3, kRivals = 8, kUnmeasured = 2;
+  constexpr double kWithoutGuess = 2, kLeastLikely = 8;  // times the one that runs it now
   const auto reference = runner(decision, problem);
   if (!reference) return {};
   std::vector<std::size_t> members = {*reference};
@@ -40,18 +80,25 @@ std::vector<std::size_t> contestants(const Decision& decision, const Problem& pr
       }
     }
   }
-  const auto leads = problem.predicted_s(*reference);
-  if (!leads) return members;
-  std::vector<std::size_t> planned;
+  const Expectation expectation(decision, problem);
+  const auto reference_s = expectation.seconds(*reference);
+  if (!reference_s) return members;
+  std::vector<std::pair<double, std::size_t>> expected;
   for (const auto& round : plan_of(problem)) {
-    std::copy_if(round.begin(), round.end(), std::back_inserter(planned), [&](std::size_t i) {
-      const auto guess = problem.predicted_s(i);
-      return guess && *guess <= *leads;
-    });
+    for (const std::size_t i : round) {
+      const auto seconds = expectation.seconds(i);
+      if (seconds) expected.emplace_back(seconds.value_or(0) / *reference_s, i);
+    }
   }
-  const std::size_t most = members.size() + kOfGuesses;
-  for (const std::size_t i : by_guess(problem, std::move(planned), nullptr)) {
-    if (members.size() < most) add(i);
+  std::sort(expected.begin(), expected.end());
+  for (const auto& [ratio, i] : expected) {
+    const double limit = problem.predicted_s(i) ? eliminate_ratio : kWithoutGuess;
+    if (ratio <= limit && members.size() <= kRivals) add(i);
+  }
+  const std::size_t most = members.size() + kUnmeasured;
+  for (const auto& [ratio, i] : expected) {
+    const bool measured = !decision.candidates[i].samples.empty();
+    if (!measured && ratio <= kLeastLikely && members.size() < most) add(i);
   }
   return members;
 }
@@ -93,6 +140,8 @@ bool PartStep::run(TuningTurn& turn) {
 }
 
 std::optional<Decision> PartStep::apart() {
+  const auto better = beside_.better();
+  if (!better) return std::nullopt;
   std::vector<std::pair<double, std::size_t>> order;  // by time, members
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const auto seconds = beside_.failed(m) ? std::nullopt : estimate_s(beside_.samples(m));
@@ -101,12 +150,9 @@ std::optional<Decision> PartStep::apart() {
     if (trusted && seconds) order.emplace_back(seconds.value_or(0), m);
   }
   std::sort(order.begin(), order.end());
-  if (order.empty() || order.front().second == 0) return std::nullopt;
-  // The best of several is lucky more often than one: the more there are, the surer it has to be.
-  const double confidence = 1 - (1 - settings_.confidence) / double(members_.size() - 1);
-  const auto compared = compare(beside_.samples(order.front().second), beside_.samples(0),
-                                settings_.margin, confidence);
-  if (!compared || compared->standing != Standing::slower) return std::nullopt;
+  // Some samples that were disturbed do not put another one before it.
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const auto& member) { return member.second == *better; });
 
   Decision own = own_;
   own.part = problem_.part();

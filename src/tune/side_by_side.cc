@@ -3,11 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "tune/comparison.h"
+#include "tune/estimator.h"
 #include "tune/own_stream.h"
 #include "tune/preparation.h"
 #include "tune/trial_setup.h"
 
 namespace rooftune::detail {
+namespace {
+
+// Rows of short launches. A search is waited for and has shorter ones; but the threads of a product
+// that takes some microseconds come and go otherwise in a row of a few than when it is called all
+// the time.
+constexpr double kRow_s = 100e-6;
+
+// Passes of the reference and one that may be better. Some few tell where the difference is large,
+// and where so many do not tell there is little to gain.
+constexpr int kLeastPasses = 5, kMostPasses = 30;
+
+}  // namespace
 
 Decision aligned(const Decision& decision, const Problem& problem) {
   Decision result = decision;
@@ -28,14 +42,14 @@ Decision aligned(const Decision& decision, const Problem& problem) {
   return result;
 }
 
-// Rows are twice as long as the least, as in a search for those who are close to each other.
 SideBySide::SideBySide(TuneContext& context, Problem& problem, Decision& decision)
     : context_(context),
       settings_(context.settings().autotune),
       problem_(problem),
       client_(problem.client()),
       decision_(decision),
-      shortest_(2 * settings_.sample_resolutions * client_.capabilities().clock_resolution_s) {}
+      shortest_(std::max(
+          kRow_s, 2 * settings_.sample_resolutions * client_.capabilities().clock_resolution_s)) {}
 
 double SideBySide::expected_s(std::size_t rivals, double each_s) const {
   const Cost& cost = decision_.cost;
@@ -47,11 +61,11 @@ double SideBySide::expected_s(std::size_t rivals, double each_s) const {
   }
   const double members = double(rivals) + 1;
   // Two launches beside the rows: that which is verified, and one that tells how long a row is to
-  // be.
-  const double rows = settings_.max_samples + 2;
+  // be. Most members are behind after the fewest samples; two are not.
+  const double rows = members * (settings_.min_samples + 2) +
+                      2 * (settings_.max_samples - settings_.min_samples + kMostPasses / 2);
   return cost.store_s + members * cost.verify_s / std::max(verified, 1.0) +
-         double(rivals) * compile_s / std::max(compiled, 1.0) +
-         members * rows * std::max(each_s, shortest_);
+         double(rivals) * compile_s / std::max(compiled, 1.0) + rows * std::max(each_s, shortest_);
 }
 
 bool SideBySide::run(const std::vector<std::size_t>& members, TuningTurn& turn) {
@@ -75,7 +89,11 @@ bool SideBySide::run(const std::vector<std::size_t>& members, TuningTurn& turn) 
   schedule_.emplace(settings_, std::nullopt, std::vector<std::vector<double>>(members.size()));
   measurement_.emplace(context_, problem_, decision_, turn);
   hopeless_.assign(members.size(), false);
+  better_.reset();
   measure(members);
+  if (const std::size_t first = fastest(members); first > 0 && beats_reference(members, first)) {
+    better_ = first;
+  }
 
   const Cost spent = std::exchange(decision_.cost, before);
   decision_.cost.background_launches += spent.launches;
@@ -107,6 +125,48 @@ void SideBySide::measure(const std::vector<std::size_t>& members) {
     }
     schedule_->add(*member, *each);
   }
+}
+
+std::size_t SideBySide::fastest(const std::vector<std::size_t>& members) const {
+  std::size_t first = 0;
+  double first_s = estimate_s(samples(0)).value_or(0);
+  for (std::size_t m = 1; m < members.size(); ++m) {
+    const bool trusted =
+        decision_.candidates[members[m]].verified || !settings_.verify || !decision_.verified;
+    if (failed(m) || hopeless(m) || !trusted) continue;
+    const auto seconds = estimate_s(samples(m));
+    if (seconds && *seconds < first_s) {
+      first = m;
+      first_s = *seconds;
+    }
+  }
+  return first;
+}
+
+bool SideBySide::beats_reference(const std::vector<std::size_t>& members, std::size_t member) {
+  if (failed(0) || measurement_->trial_error()) return false;
+  // Who looks after every pass sees luck more often than who looks once.
+  constexpr double kLooks = 5;
+  const double confidence = 1 - (1 - settings_.confidence) / kLooks;
+  std::vector<double> reference, rival;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    for (const bool first : {true, false}) {
+      // Whoever comes next finds the machine as the other one has left it.
+      const bool of_rival = first == (pass % 2 == 0);
+      const auto each = measurement_->row(members[of_rival ? member : 0], shortest_);
+      if (!each) {
+        schedule_->fail(of_rival ? member : 0);
+        return false;
+      }
+      (of_rival ? rival : reference).push_back(*each);
+    }
+    if (pass + 1 < kLeastPasses) continue;
+    const auto met = compare(rival, reference, settings_.margin, confidence);
+    if (!met) continue;
+    if (met->standing == Standing::slower) return true;
+    if (met->high <= 1 + settings_.margin) return false;
+  }
+  return false;
 }
 
 bool SideBySide::first_launch(std::size_t i, std::size_t member, Preparation& preparation) {

@@ -32,20 +32,28 @@ class SideBySide {
   // What so many rivals cost at most, where none takes much longer than `each_s`.
   double expected_s(std::size_t rivals, double each_s) const;
 
-  // Samples all in turn, the first being the reference, until their times can be told apart. False:
-  // it came to nothing, and the decision is not to be used. The evidence of the reference stays as
-  // it was, unless it is found wrong.
+  // Samples all in turn, the first being the reference, until their times can be told apart; then
+  // the reference and the best of those that may be used, if that is another one, until it is known
+  // whether it is better. False: it came to nothing, and the decision is not to be used. The
+  // evidence of the reference stays as it was, unless it is found wrong.
   bool run(const std::vector<std::size_t>& members, TuningTurn& turn);
 
   const std::vector<double>& samples(std::size_t member) const {
     return schedule_->samples(member);
   }
   bool failed(std::size_t member) const { return schedule_->failed(member); }
+  // The member that is faster than the reference by more than the margin; nothing when none is.
+  std::optional<std::size_t> better() const { return better_; }
   // Its first launch took so much longer than the reference that it was the last.
   bool hopeless(std::size_t member) const { return hopeless_[member]; }
 
  private:
   void measure(const std::vector<std::size_t>& members);
+  // The fastest member that was verified, where the others were: 0 is the reference.
+  std::size_t fastest(const std::vector<std::size_t>& members) const;
+  // Whether a member is better than the reference, by samples of its own: those that made it the
+  // fastest of many may have been lucky.
+  bool beats_reference(const std::vector<std::size_t>& members, std::size_t member);
   // False: the member is out.
   bool first_launch(std::size_t i, std::size_t member, Preparation& preparation);
 
@@ -58,6 +66,7 @@ class SideBySide {
   const double shortest_;
   std::optional<Schedule> schedule_;
   std::vector<bool> hopeless_;
+  std::optional<std::size_t> better_;
 };
 
 }  // namespace rooftune::detail

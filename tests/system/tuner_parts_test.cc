@@ -122,6 +122,8 @@ TEST(Parts, OneThatAgreesIsLookedAtOnce) {
   EXPECT_EQ(world.report.candidate, "steady");
   EXPECT_THAT(world.decision(kHome).split, IsEmpty());
   EXPECT_FALSE(world.decision(kNear).apart);
+  ASSERT_TRUE(world.call_often(kHome));
+  EXPECT_FALSE(world.decision(kHome).apart);
   const auto steep = world.device->launches("steep");
   ASSERT_TRUE(world.call_often(kNear));
   ASSERT_TRUE(world.call_often(kHome));
@@ -261,6 +263,112 @@ TEST(Parts, GuessesNameWhoMayBeBetter) {
   ASSERT_TRUE(with.call(kHome));
   ASSERT_TRUE(with.call_often(kFar));
   EXPECT_EQ(with.report.candidate, "steep");
+}
+
+// A guess that is twice too high at home is so elsewhere.
+TEST(Parts, GuessesAreHeldAgainstWhatWasMeasuredAtHome) {
+  FakeScript script = crossing_script();
+  script.kernels["steep"].seconds_of = [](const FakeLaunch& launch) {
+    const auto* args = static_cast<const ToyArgs*>(launch.args);
+    return kFast * (args->size > 100 ? 1.8 : 0.7);
+  };
+  std::vector<ToyCandidate> candidates = kBoth;
+  for (ToyCandidate& candidate : candidates) {
+    candidate.predicted = [steep = candidate.name == "steep"](const ToyArgs& args) {
+      return steep ? (args.size > 100 ? 3.6e-4 : 1.4e-4) : 1e-4;
+    };
+  }
+  World world(candidates, {}, {}, script);
+  ASSERT_TRUE(world.call(kHome));
+  const Decision home = world.decision(kHome);
+  EXPECT_EQ(home.find("steep")->verdict, Verdict::eliminated);
+  EXPECT_EQ(home.find("steep")->guess_s, 3.6e-4);
+  ASSERT_TRUE(world.call_often(kFar));
+  EXPECT_EQ(world.report.candidate, "steep") << "although its guess is the higher one here too";
+}
+
+// The search leaves out who is expected to take more than 2.5 times as long as another one.
+TEST(Parts, TheBestGuessOfThoseNeverMeasuredIsGivenALaunch) {
+  FakeScript script = crossing_script();
+  script.kernels["steep"].seconds_of = nullptr;
+  script.kernels["steep"].seconds = 0.6 * kFast;
+  std::vector<ToyCandidate> candidates = kBoth;
+  for (const double guess : {5e-4, 9e-4}) {
+    for (ToyCandidate& candidate : candidates) {
+      candidate.predicted = [seconds = candidate.name == "steep" ? guess : 1e-4](const ToyArgs&) {
+        return seconds;
+      };
+    }
+    World world(candidates, {}, {}, script);
+    ASSERT_TRUE(world.call(kHome));
+    ASSERT_EQ(world.device->launches("steep"), 0u);
+    ASSERT_TRUE(world.call_often(kFar));
+    EXPECT_EQ(world.report.candidate, guess == 5e-4 ? "steep" : "steady");
+  }
+}
+
+TEST(Parts, NoiseIsNotTakenForADifference) {
+  constexpr int kSeeds = 20;
+  for (const double other : {0.93, 1.0}) {
+    int split = 0;
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+      FakeScript script = crossing_script();
+      script.seed = std::uint64_t(seed);
+      script.kernels["steep"].seconds_of = [other](const FakeLaunch& launch) {
+        const auto* args = static_cast<const ToyArgs*>(launch.args);
+        return kFast * (args->size > 100 ? 1.2 : other);
+      };
+      for (const char* name : {"steady", "steep"}) script.kernels[name].noise.sigma = 0.03;
+      Settings settings;
+      settings.autotune.background = 1;
+      World world(kBoth, settings, {}, script);
+      ASSERT_TRUE(world.call(kHome));
+      ASSERT_EQ(world.report.candidate, "steady");
+      ASSERT_TRUE(world.call_often(kFar, 1000));
+      split += world.report.candidate == "steep" ? 1 : 0;
+    }
+    if (other < 1) {
+      EXPECT_GE(split, kSeeds * 9 / 10);
+    } else {
+      EXPECT_EQ(split, 0);
+    }
+  }
+}
+
+TEST(Parts, TheProblemOfTheSearchHasASecondLook) {
+  World world;
+  ASSERT_TRUE(world.call(kHome));
+  ASSERT_EQ(world.report.candidate, "steady");
+  // What the search saw of it was not its usual time.
+  FakeBehaviour usual = toy(0.8 * kFast);
+  world.device->set_behaviour("steep", usual);
+  ASSERT_TRUE(world.call_often(kHome));
+  EXPECT_EQ(world.report.candidate, "steep");
+  const Decision own = world.decision(kHome);
+  EXPECT_TRUE(own.apart);
+  EXPECT_EQ(own.part, std::uint64_t{kHome} / 16);
+  EXPECT_THAT(own.replaced, ElementsAre("steady"));
+}
+
+TEST(Parts, AreSettledOnceTheyWereLookedAt) {
+  World world;
+  const auto settled = [&](std::int64_t size) {
+    return world.tuner->settled(World::key(size), {nullptr, nullptr, size});
+  };
+  EXPECT_FALSE(settled(kHome)) << "nothing is known";
+  ASSERT_TRUE(world.call(kHome));
+  EXPECT_FALSE(settled(kFar));
+  ASSERT_TRUE(world.call_often(kFar));
+  EXPECT_TRUE(settled(kFar));
+  EXPECT_FALSE(settled(kNear));
+  ASSERT_TRUE(world.call_often(kNear));
+  EXPECT_TRUE(settled(kNear)) << "it agrees";
+  Settings none;
+  none.autotune.background = 0;
+  World without(kBoth, none);
+  ASSERT_TRUE(without.call(kHome));
+  EXPECT_TRUE(without.tuner->settled(World::key(kFar), {nullptr, nullptr, kFar}))
+      << "it never will be";
 }
 
 TEST(Parts, OneThatFailsThereChangesNothing) {
