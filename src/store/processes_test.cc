@@ -2,9 +2,11 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -16,7 +18,6 @@ namespace rooftune {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 class Processes : public testing::Test {
  protected:
@@ -133,9 +134,21 @@ TEST_F(Processes, KilledAtAnyMomentLoseNothingThatWasPut) {
   unsigned seed = 1;
   for (int p = 0; p < kProcesses; ++p) children[p] = start([&] { child_work(p, seed++); });
   std::mt19937 random(5);
-  const auto end = Clock::now() + std::chrono::milliseconds(2500);
-  while (Clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto marks_now = [&] {
+    std::vector<int> marks(kProcesses * kKeys);
+    const std::string bytes = contents(board);
+    std::memcpy(marks.data(), bytes.data(), std::min(bytes.size(), sizeof(Shared)));
+    return marks;
+  };
+  const auto total_of = [](const std::vector<int>& marks) {
+    return std::accumulate(marks.begin(), marks.end(), 0);
+  };
+  int kills = kProcesses;  // those at the end
+  // Less and less often, so that on a busy machine something is written between the kills as well.
+  for (auto pause = std::chrono::milliseconds(50); kills < 50 || total_of(marks_now()) <= 100;
+       ++kills) {
+    std::this_thread::sleep_for(pause);
+    if (kills >= 50) pause += pause / 10;
     const int p = int(random() % kProcesses);
     kill(children[p], SIGKILL);
     int status = 0;
@@ -151,19 +164,16 @@ TEST_F(Processes, KilledAtAnyMomentLoseNothingThatWasPut) {
   auto environment = open();
   EXPECT_TRUE(environment->check().empty());
   EXPECT_EQ(warnings_.count(), 0u);
-  const std::string marks = contents(board);
-  int total = 0;
+  const std::vector<int> marks = marks_now();
   for (int i = 0; i < kProcesses * kKeys; ++i) {
-    int marked = 0;
-    std::memcpy(&marked, marks.data() + i * sizeof(int), sizeof marked);
+    const int marked = marks[std::size_t(i)];
     const std::string name = std::to_string(i / kKeys) + "." + std::to_string(i % kKeys);
     const auto kept = environment->get(ns_, name).value();
     const int sum = std::stoi(kept.value_or("0"));
     EXPECT_GE(sum, marked) << name;
-    EXPECT_LE(sum, marked + 60) << name;
-    total += marked;
+    EXPECT_LE(sum, marked + kills) << name << ", which a kill may have left without its mark";
   }
-  EXPECT_GT(total, 100);
+  EXPECT_GT(total_of(marks), 100);
   EXPECT_EQ(files_with(file_.parent_path(), "damaged").size(), 0u);
 }
 

@@ -15,6 +15,9 @@ namespace rooftune {
 struct KillCampaignOptions {
   std::filesystem::path folder = {};  // empty or not there yet: the environment of all processes
   double seconds = 60;
+  // Goes on after that until there are so many kills, calls that measured and finished keys, and
+  // kills less and less often, so that a busy machine gets there as well.
+  std::size_t least = 0;
   int processes = 8;
   double kill_every_s = 0.2;  // one process, chosen at random, which is started again at once
   unsigned seed = 1;

@@ -43,7 +43,7 @@ class FakeGate {
   void open();
   // Waits until `count` have arrived in all; false when that took longer than `limit_s` of real
   // time, so that a broken test ends.
-  bool wait_for_arrivals(int count, double limit_s = 10);
+  bool wait_for_arrivals(int count, double limit_s = 120);
 
  private:
   std::mutex mutex_;
