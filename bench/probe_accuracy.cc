@@ -39,10 +39,10 @@ struct Ceiling {
   std::string name;
   ProbeKind kind = ProbeKind::read;
   DType dtype = DType::f32;
-  double bytes = 0;             // of a point of the memory curve
-  bool between_points = false;  // of the curve: the probe interpolates
-  std::vector<double> slices;   // the best of each
-  std::vector<double> probes;   // of each round
+  double bytes = 0;                 // of a point of the memory curve
+  bool between_points = false;      // of the curve: the probe interpolates
+  std::vector<double> slices = {};  // the best of each
+  std::vector<double> probes = {};  // of each round
 
   bool is_memory() const { return bytes > 0; }
   // What the probe of a round showed as a multiple of what the slices around it did.
