@@ -140,6 +140,10 @@ Result<std::shared_ptr<void>> CpuClient::do_allocate(std::uint64_t bytes) {
   return std::shared_ptr<void>(std::move(*memory));
 }
 
+void CpuClient::share_out(std::int64_t count, FunctionRef<void(std::int64_t)> task) {
+  CpuLaunch(*executor_).parallel_for(count, [&](std::int64_t index, int) { task(index); });
+}
+
 Status CpuClient::write(Stream, void* device, const void* source, std::uint64_t bytes) {
   if (bytes > 0) std::memcpy(device, source, bytes);
   return {};
@@ -157,6 +161,10 @@ Status CpuClient::fill(Stream, void* device, std::span<const std::byte> pattern,
                 fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
   }
   auto* out = static_cast<std::byte*>(device);
+  if (pattern.size() == 1) {
+    if (bytes > 0) std::memset(out, std::to_integer<int>(pattern.front()), bytes);
+    return {};
+  }
   const std::uint64_t first = std::min<std::uint64_t>(pattern.size(), bytes);
   if (first > 0) std::memcpy(out, pattern.data(), first);
   // What is written so far is the source of the next, twice as long, piece; its length stays a

@@ -11,6 +11,7 @@
 #include "device/cpu/pool.h"
 #include "device/cpu/topology.h"
 #include "rooftune/device.h"
+#include "rooftune/function_ref.h"
 
 namespace rooftune {
 
@@ -36,6 +37,10 @@ class CpuClient final : public Client {
   const Topology& topology() const { return topology_; }
   // What a user should know about how the request was met; mostly empty.
   const std::string& note() const { return executor_->note(); }
+
+  // The library's own work on the threads of the device, which is no launch: calls task(index) for
+  // every index in [0, count), as CpuContext::parallel_for does.
+  void share_out(std::int64_t count, FunctionRef<void(std::int64_t index)> task);
 
   Status write(Stream, void* device, const void* source, std::uint64_t bytes) override;
   Status read(Stream, void* destination, const void* device, std::uint64_t bytes) override;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "device/cpu/client.h"
 #include "ops/matmul/matrix_passes.h"
 #include "rooftune/float16.h"
 #include "rooftune/float8.h"
@@ -91,34 +92,100 @@ template <class T>
   return sum;
 }
 
-// Rows that lie contiguously in memory: three dot products a row.
+// Three dot products of each of kRows neighbouring rows with a stretch of the vectors.
+template <class T, int kRows>
+[[gnu::always_inline]] inline void apply_stretch(const Apply& job, std::int64_t i,
+                                                 std::int64_t first, std::int64_t last) {
+  const std::byte* row[kRows];
+  Vector sum1[kRows] = {}, sum2[kRows] = {}, sum3[kRows] = {};
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = job.matrix + (i + r) * job.row_stride * std::int64_t{sizeof(T)};
+  }
+  std::int64_t j = first;
+  for (; j + kLanes <= last; j += kLanes) {
+    Vector x1, x2, weight;
+    load_doubles(job.in1 + j, x1);
+    load_doubles(job.in2 + j, x2);
+    load_doubles(job.weights + j, weight);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      Vector value;
+      load_lanes<T>(row[r] + j * std::int64_t{sizeof(T)}, value);
+      sum1[r] += value * x1;
+      sum2[r] += value * x2;
+      sum3[r] += value * value * weight;
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    double rest1 = 0, rest2 = 0, rest3 = 0;
+    for (std::int64_t at = j; at < last; ++at) {
+      const double value = load_one<T>(row[r] + at * std::int64_t{sizeof(T)});
+      rest1 += value * job.in1[at];
+      rest2 += value * job.in2[at];
+      rest3 += value * value * job.weights[at];
+    }
+    job.out1[i + r] += sum_lanes(sum1[r]) + rest1;
+    job.out2[i + r] += sum_lanes(sum2[r]) + rest2;
+    job.squares[i + r] += sum_lanes(sum3[r]) + rest3;
+  }
+}
+
+// Rows that lie contiguously in memory, in stretches whose part of the three vectors stays in a
+// cache. Four rows at a time share what is fetched of those, and hide the latency of additions.
 template <class T>
 [[gnu::always_inline]] inline void apply_rows(const Apply& job) {
-  const std::int64_t whole = job.cols / kLanes * kLanes;
-  for (std::int64_t i = 0; i < job.rows; ++i) {
-    const std::byte* row = job.matrix + i * job.row_stride * std::int64_t{sizeof(T)};
-    Vector sum1 = {}, sum2 = {}, sum3 = {};
-    for (std::int64_t j = 0; j < whole; j += kLanes) {
-      Vector value, x1, x2, weight;
-      load_lanes<T>(row + j * std::int64_t{sizeof(T)}, value);
-      load_doubles(job.in1 + j, x1);
-      load_doubles(job.in2 + j, x2);
-      load_doubles(job.weights + j, weight);
-      sum1 += value * x1;
-      sum2 += value * x2;
-      sum3 += value * value * weight;
-    }
-    double rest1 = 0, rest2 = 0, rest3 = 0;
-    for (std::int64_t j = whole; j < job.cols; ++j) {
-      const double value = load_one<T>(row + j * std::int64_t{sizeof(T)});
-      rest1 += value * job.in1[j];
-      rest2 += value * job.in2[j];
-      rest3 += value * value * job.weights[j];
-    }
-    job.out1[i] += sum_lanes(sum1) + rest1;
-    job.out2[i] += sum_lanes(sum2) + rest2;
-    job.squares[i] += sum_lanes(sum3) + rest3;
+  constexpr std::int64_t kStretch = 4096;
+  for (std::int64_t first = 0; first < job.cols; first += kStretch) {
+    const std::int64_t last = std::min(first + kStretch, job.cols);
+    std::int64_t i = 0;
+    for (; i + 4 <= job.rows; i += 4) apply_stretch<T, 4>(job, i, first, last);
+    for (; i < job.rows; ++i) apply_stretch<T, 1>(job, i, first, last);
   }
+}
+
+// kColumns neighbouring columns of a band of rows, element by element.
+template <class T, int kColumns>
+[[gnu::always_inline]] inline void apply_elements(const Apply& job, std::int64_t j,
+                                                  std::int64_t first, std::int64_t last) {
+  for (int c = 0; c < kColumns; ++c) {
+    const std::byte* column = job.matrix + (j + c) * job.col_stride * std::int64_t{sizeof(T)};
+    const double x1 = job.in1[j + c], x2 = job.in2[j + c], weight = job.weights[j + c];
+    for (std::int64_t i = first; i < last; ++i) {
+      const double value = load_one<T>(column + i * job.row_stride * std::int64_t{sizeof(T)});
+      job.out1[i] += value * x1;
+      job.out2[i] += value * x2;
+      job.squares[i] += value * value * weight;
+    }
+  }
+}
+
+// The same where the columns lie contiguously in memory: the sums are fetched once for all of them.
+template <class T, int kColumns>
+[[gnu::always_inline]] inline void apply_lanes(const Apply& job, std::int64_t j, std::int64_t first,
+                                               std::int64_t last) {
+  const std::byte* column = job.matrix + j * job.col_stride * std::int64_t{sizeof(T)};
+  const std::int64_t step = job.col_stride * std::int64_t{sizeof(T)};
+  std::int64_t i = first;
+  for (; i + kLanes <= last; i += kLanes) {
+    Vector sum1, sum2, sum3;
+    load_doubles(job.out1 + i, sum1);
+    load_doubles(job.out2 + i, sum2);
+    load_doubles(job.squares + i, sum3);
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      Vector value;
+      load_lanes<T>(column + c * step + i * std::int64_t{sizeof(T)}, value);
+      sum1 += value * job.in1[j + c];
+      sum2 += value * job.in2[j + c];
+      sum3 += value * value * job.weights[j + c];
+    }
+    std::memcpy(job.out1 + i, &sum1, sizeof sum1);
+    std::memcpy(job.out2 + i, &sum2, sizeof sum2);
+    std::memcpy(job.squares + i, &sum3, sizeof sum3);
+  }
+  apply_elements<T, kColumns>(job, j, i, last);
 }
 
 // Any other strides: columns outside, in bands of rows whose sums stay in the first-level cache,
@@ -128,16 +195,12 @@ template <class T>
   constexpr std::int64_t kBand = 512;
   for (std::int64_t first = 0; first < job.rows; first += kBand) {
     const std::int64_t last = std::min(first + kBand, job.rows);
-    for (std::int64_t j = 0; j < job.cols; ++j) {
-      const std::byte* column = job.matrix + j * job.col_stride * std::int64_t{sizeof(T)};
-      const double x1 = job.in1[j], x2 = job.in2[j], weight = job.weights[j];
-      for (std::int64_t i = first; i < last; ++i) {
-        const double value = load_one<T>(column + i * job.row_stride * std::int64_t{sizeof(T)});
-        job.out1[i] += value * x1;
-        job.out2[i] += value * x2;
-        job.squares[i] += value * value * weight;
-      }
+    std::int64_t j = 0;
+    if (job.row_stride == 1) {
+      for (; j + 4 <= job.cols; j += 4) apply_lanes<T, 4>(job, j, first, last);
+      for (; j < job.cols; ++j) apply_lanes<T, 1>(job, j, first, last);
     }
+    for (; j < job.cols; ++j) apply_elements<T, 1>(job, j, first, last);
   }
 }
 
@@ -153,8 +216,11 @@ ROOFTUNE_CLONES void apply_f16(const Apply& job) { apply_any<Float16>(job); }
 ROOFTUNE_CLONES void apply_i32(const Apply& job) { apply_any<std::int32_t>(job); }
 ROOFTUNE_CLONES void apply_i8(const Apply& job) { apply_any<std::int8_t>(job); }
 ROOFTUNE_CLONES void apply_u8(const Apply& job) { apply_any<std::uint8_t>(job); }
-void apply_f8e4m3(const Apply& job) { apply_columns<Float8E4M3>(job); }
-void apply_f8e5m2(const Apply& job) { apply_columns<Float8E5M2>(job); }
+// Numbers of eight bits are widened one by one.
+template <class T>
+void apply_f8(const Apply& job) {
+  for (std::int64_t j = 0; j < job.cols; ++j) apply_elements<T, 1>(job, j, 0, job.rows);
+}
 
 void apply(DType dtype, const Apply& job) {
   switch (dtype) {
@@ -171,16 +237,28 @@ void apply(DType dtype, const Apply& job) {
     case DType::u8:
       return apply_u8(job);
     case DType::f8e4m3:
-      return apply_f8e4m3(job);
+      return apply_f8<Float8E4M3>(job);
     case DType::f8e5m2:
-      return apply_f8e5m2(job);
+      return apply_f8<Float8E5M2>(job);
     case DType::f32:
       return apply_f32(job);
   }
 }
 
+// Some rows of it: each is the same sum whoever makes it.
+Apply rows_of(Apply job, DType dtype, std::int64_t first, std::int64_t count) {
+  job.matrix += first * job.row_stride * size_of(dtype);
+  job.rows = count;
+  job.out1 += first;
+  job.out2 += first;
+  job.squares += first;
+  return job;
+}
+
 class HostMatrixPasses final : public MatrixPasses {
  public:
+  explicit HostMatrixPasses(CpuClient* threads) : threads_(threads) {}
+
   // One by one: what lies between A and B stays in the cache.
   std::int64_t group(std::int64_t, std::int64_t) const override { return 1; }
 
@@ -210,9 +288,8 @@ class HostMatrixPasses final : public MatrixPasses {
     for (std::int64_t i = 0; i < matrices.count; ++i, in += in_step, out += out_step) {
       const auto* matrix = static_cast<const std::byte*>(matrices.base) +
                            matrices.offset(matrices.first + i) * size_of(matrices.dtype);
-      rooftune::apply(matrices.dtype,
-                      {matrix, rows, cols, matrices.row_stride, matrices.col_stride, in, in + cols,
-                       in + 2 * cols, out, out + rows, out + 2 * rows});
+      apply_shared(matrices.dtype, {matrix, rows, cols, matrices.row_stride, matrices.col_stride,
+                                    in, in + cols, in + 2 * cols, out, out + rows, out + 2 * rows});
     }
     return {};
   }
@@ -254,6 +331,19 @@ class HostMatrixPasses final : public MatrixPasses {
   std::uint64_t device_bytes() const override { return 0; }
 
  private:
+  // On several threads where each has enough to do: some microseconds.
+  void apply_shared(DType dtype, const Apply& job) {
+    constexpr std::int64_t kEnough = std::int64_t{1} << 15, kFewRows = 8;
+    const std::int64_t rows = std::max(kFewRows, (kEnough + job.cols - 1) / job.cols);
+    const std::int64_t pieces = (job.rows + rows - 1) / rows;
+    if (threads_ == nullptr || pieces < 2) return rooftune::apply(dtype, job);
+    threads_->share_out(pieces, [&](std::int64_t piece) {
+      const std::int64_t first = piece * rows;
+      rooftune::apply(dtype, rows_of(job, dtype, first, std::min(rows, job.rows - first)));
+    });
+  }
+
+  CpuClient* const threads_;  // null: there are none
   std::vector<std::vector<double>> memory_;
 };
 
@@ -312,6 +402,8 @@ MatrixBatch c_matrices(const GemmArgs& gemm) {
   return c;
 }
 
-std::unique_ptr<MatrixPasses> host_matrix_passes() { return std::make_unique<HostMatrixPasses>(); }
+std::unique_ptr<MatrixPasses> host_matrix_passes(Client* client) {
+  return std::make_unique<HostMatrixPasses>(dynamic_cast<CpuClient*>(client));
+}
 
 }  // namespace rooftune

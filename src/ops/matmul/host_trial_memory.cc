@@ -94,6 +94,8 @@ std::uint64_t count_word(const std::byte* memory, std::uint64_t bytes, std::uint
 
 class HostTrialMemory final : public TrialMemory {
  public:
+  explicit HostTrialMemory(Client* client) : client_(client) {}
+
   Status fill_random(Stream, DType dtype, void* memory, std::int64_t elements, std::uint64_t seed,
                      std::int64_t terms) override {
     fill_bytes(dtype, static_cast<std::byte*>(memory),
@@ -150,13 +152,18 @@ class HostTrialMemory final : public TrialMemory {
     }
   }
 
-  std::unique_ptr<MatrixPasses> passes(Stream) override { return host_matrix_passes(); }
+  std::unique_ptr<MatrixPasses> passes(Stream) override { return host_matrix_passes(client_); }
+
+ private:
+  Client* const client_;
 };
 
 }  // namespace
 
 double byte_shrink(std::int64_t terms) { return terms <= 65536 ? 1 : 65536.0 / double(terms); }
 
-std::unique_ptr<TrialMemory> host_trial_memory() { return std::make_unique<HostTrialMemory>(); }
+std::unique_ptr<TrialMemory> host_trial_memory(Client* client) {
+  return std::make_unique<HostTrialMemory>(client);
+}
 
 }  // namespace rooftune

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "ops/matmul/gemm_args.h"
+#include "rooftune/device.h"
 #include "rooftune/error.h"
 
 namespace rooftune {
@@ -69,8 +70,8 @@ class MatrixPasses {
   virtual std::uint64_t device_bytes() const = 0;
 };
 
-// For memory that the host can read.
-std::unique_ptr<MatrixPasses> host_matrix_passes();
+// For memory that the host can read. Where the client is a CPU its threads take part.
+std::unique_ptr<MatrixPasses> host_matrix_passes(Client* client = nullptr);
 
 }  // namespace rooftune
 

@@ -5,12 +5,12 @@
 
 namespace rooftune {
 std::unique_ptr<TrialMemory> trial_memory(Client& client, const GemmArgs& gemm) {
-  if (client.capabilities().host_memory) return host_trial_memory();
+  if (client.capabilities().host_memory) return host_trial_memory(&client);
   return cuda_trial_memory(client, cuda_compiler(client), gemm);
 }
 
 std::unique_ptr<MatrixPasses> matrix_passes(Client& client, Stream stream) {
-  if (client.capabilities().host_memory) return host_matrix_passes();
+  if (client.capabilities().host_memory) return host_matrix_passes(&client);
   return cuda_matrix_passes(client, stream, cuda_compiler(client));
 }
 

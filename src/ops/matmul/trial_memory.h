@@ -38,8 +38,8 @@ class TrialMemory {
 // type.
 double byte_shrink(std::int64_t terms);
 
-// For memory that the host can read.
-std::unique_ptr<TrialMemory> host_trial_memory();
+// For memory that the host can read; see host_matrix_passes() for the client.
+std::unique_ptr<TrialMemory> host_trial_memory(Client* client = nullptr);
 
 // What suits the memory of a device: for a trial of this product, and for a check outside of one.
 std::unique_ptr<TrialMemory> trial_memory(Client& client, const GemmArgs& gemm);

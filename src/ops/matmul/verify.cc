@@ -59,10 +59,10 @@ Limits limits_of(const GemmArgs& gemm) {
   return {F32::epsilon(), F32::min(), F32::max()};
 }
 
-// Whether the values of a matrix differ by at least a tenth of their mean size. Looks at a few
-// thousand of them.
+// Whether the values of a matrix differ by at least a tenth of their mean size. Looks at a thousand
+// of them, or some more.
 Result<bool> varied(MatrixPasses& passes, MatrixBatch matrix) {
-  constexpr std::int64_t kMost = 64;
+  constexpr std::int64_t kMost = 32;
   const auto thin_out = [](std::int64_t& extent, std::int64_t& stride) {
     const std::int64_t step = std::max<std::int64_t>(1, extent / kMost);
     extent = (extent + step - 1) / step;
