@@ -22,8 +22,8 @@ namespace rooftune {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr int kMostCalls = 20'000;
-constexpr int kHits = 41;
+constexpr double kMostSeconds = 30;  // of calls until the decision
+constexpr std::size_t kHits = 41, kMostHits = 4'000;
 constexpr double kAsked = 2.2;
 
 // One cold product in a session of its own.
@@ -66,12 +66,13 @@ Result<Round> run_round(const std::string& device, const cli::Product& product) 
   };
   std::vector<double> hits;
   std::size_t wanted = kHits;
-  for (int call = 0; call < kMostCalls && hits.size() < wanted; ++call) {
+  const double begin_s = steady_now_s();
+  while (hits.size() < wanted && (!hits.empty() || steady_now_s() - begin_s < kMostSeconds)) {
     const auto seconds = timed_call();
     if (!seconds) return std::unexpected(seconds.error());
     (report.origin == Origin::memory ? hits : round.calls_s).push_back(*seconds);
     // As many as there were calls before, for comparison.
-    wanted = std::max(wanted, round.calls_s.size());
+    wanted = std::clamp(round.calls_s.size(), kHits, kMostHits);
   }
   client.destroy_stream(*stream);
   round.decided = !hits.empty();

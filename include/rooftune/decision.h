@@ -76,7 +76,8 @@ struct BoundRecord {
 
 struct Cost {
   double probe_s = 0, compile_s = 0, measure_s = 0, verify_s = 0, store_s = 0;
-  std::uint64_t launches = 0;       // of candidates, while tuning; online: calls that were samples
+  // Of candidates, while tuning; online: calls that were samples, and first launches behind calls.
+  std::uint64_t launches = 0;
   std::uint64_t scratch_bytes = 0;  // memory held for measuring
   // After the search, beside calls that were served (autotune.background): all that it took, and
   // launches that are not among those above.

@@ -33,8 +33,10 @@ std::optional<double> threshold_of(Level level);
 //   measure  the first call measures, on scratch memory and before it is served
 //   online   calls are the samples: each runs the next candidate on its own output, and is timed;
 //            what a candidate first gives is verified before the call returns, and computed again
-//            where it is wrong. No call is measured for apart: from the second on none is to take
-//            more than 2.2 times the winner's time (README.md says where that does not hold)
+//            where it is wrong; where calls are too short for that it is verified behind them, on
+//            operands of the library's own. No call is measured for apart: from the second on none
+//            is to take more than 2.2 times the winner's time (README.md says where that does not
+//            hold)
 enum class Mode : std::uint8_t { measure, online };
 std::string_view to_string(Mode mode);
 

@@ -218,6 +218,17 @@ class TunableSet {
     make_result_check_ = std::move(make);
     return *this;
   }
+  // In the mode "online", operands for the first launch of a candidate where the check of a call's
+  // result takes several times as long as the call: make(args, stream, most_bytes) gives a trial as
+  // that of inputs(), but all of its operands are its own, since those of the call may be gone: do
+  // not look at them. It is called on a thread that works behind the calls and may be told to hold
+  // back. Without it, or with an error, first launches are calls. Only for devices that run in the
+  // caller.
+  template <class Make>
+  TunableSet& rehearsal(Make make) {
+    make_rehearsal_ = std::move(make);
+    return *this;
+  }
   // The roofline of a problem; without it a search never ends early.
   TunableSet& bound(std::function<std::optional<Work>(const K&, const Args&)> work) {
     work_ = std::move(work);
@@ -327,6 +338,17 @@ class TunableSet {
       return fail(ErrorKind::unsupported, detail::exception_text("the check of a result"));
     }
   }
+  bool rehearses() const { return make_rehearsal_ != nullptr; }
+  Result<std::unique_ptr<Trial<Args>>> make_rehearsal(const Args& args, Stream stream,
+                                                      std::uint64_t most_bytes) const {
+    try {
+      auto trial = make_rehearsal_(args, stream, most_bytes);
+      if (trial && *trial == nullptr) return fail(ErrorKind::unsupported, "there is no trial");
+      return trial;
+    } catch (...) {
+      return fail(ErrorKind::unsupported, detail::exception_text("the rehearsal"));
+    }
+  }
   std::optional<Work> work(const K& key, const Args& args) const {
     try {
       return work_ ? work_(key, args) : std::nullopt;
@@ -348,6 +370,8 @@ class TunableSet {
   Shortlist shortlist_;
   std::function<Result<std::unique_ptr<ResultCheck>>(const Args&, Stream, std::uint64_t)>
       make_result_check_;
+  std::function<Result<std::unique_ptr<Trial<Args>>>(const Args&, Stream, std::uint64_t)>
+      make_rehearsal_;
   std::function<std::optional<Work>(const K&, const Args&)> work_;
   std::function<std::uint64_t(const Args&)> part_;
   std::function<std::string(std::uint64_t)> part_text_;

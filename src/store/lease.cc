@@ -34,17 +34,19 @@ Lease::Lease(std::filesystem::path folder, std::string_view name)
 }
 
 Lease::~Lease() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (descriptor_ >= 0) {
-      // While it is locked: whoever has opened it meanwhile finds that it has no name any more.
-      if (same_file(descriptor_, file_)) unlink(file_.c_str());
-      flock(descriptor_, LOCK_UN);  // a copy of the process made by clone() would keep it
-      close(descriptor_);
-      descriptor_ = -1;
-    }
-  }
+  release();
   leave();
+}
+
+void Lease::release() {
+  const std::lock_guard lock(mutex_);
+  state_ = State::free;
+  if (descriptor_ < 0) return;
+  // While it is locked: whoever has opened it meanwhile finds that it has no name any more.
+  if (same_file(descriptor_, file_)) unlink(file_.c_str());
+  flock(descriptor_, LOCK_UN);  // a copy of the process made by clone() would keep it
+  close(descriptor_);
+  descriptor_ = -1;
 }
 
 void Lease::after_fork(ForkSide side) {

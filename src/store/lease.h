@@ -37,6 +37,8 @@ class Lease final : private ForkGuard {
 
   // Tries once, without waiting.
   State acquire();
+  // Gives it back before its end; it may be acquired again.
+  void release();
   State state() const { return state_; }
 
   // What the holder before this one had noted when it died; empty when it had not, or did not.

@@ -53,6 +53,19 @@ TEST_F(Leases, OneHolderAtATimeAlsoInOneProcess) {
   EXPECT_EQ(second.note_found(), "");
 }
 
+TEST_F(Leases, AreGivenBackBeforeTheirEndAndTakenAgain) {
+  Lease first(folder_, "key"), second(folder_, "key");
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_EQ(first.acquire(), Lease::State::held);
+    EXPECT_EQ(second.acquire(), Lease::State::taken);
+    first.release();
+    EXPECT_EQ(first.state(), Lease::State::free);
+    EXPECT_FALSE(file_is_there());
+    EXPECT_EQ(second.acquire(), Lease::State::held);
+    second.release();
+  }
+}
+
 TEST_F(Leases, ExcludeOtherProcesses) {
   Lease lease(folder_, "key");
   ASSERT_EQ(lease.acquire(), Lease::State::held);

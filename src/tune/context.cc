@@ -187,6 +187,7 @@ TuneContext::TuneContext(std::shared_ptr<Client> client, Settings settings, Fold
 TuneContext::~TuneContext() {
   // While all that they write with is there.
   internals_->tuners.clear();
+  internals_->rehearser.reset();
   internals_->keeper.reset();
   internals_->client->set_binary_cache(nullptr);
   internals_->client->set_subscriber(nullptr);

@@ -44,6 +44,8 @@ struct TuneContext::Internals {
   std::vector<std::shared_ptr<Opened>> retired;
   std::map<std::string, std::unique_ptr<TunerBase>, std::less<>> tuners;
   std::unique_ptr<Keeper> keeper = std::make_unique<Keeper>();
+  // Of first launches that no call has the time for (tune/rehearsal.h).
+  std::unique_ptr<Keeper> rehearser = std::make_unique<Keeper>(Keeper::Share::least);
   FoundWrong found_wrong;
   std::mutex record_mutex;
   bool record_warned = false;

@@ -1,6 +1,7 @@
 #include "tune/keeper.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <system_error>
 #include <utility>
@@ -11,17 +12,24 @@ namespace {
 // A thread that is woken up must not push aside the one that has woken it, which is in the middle
 // of a call. Threads of this policy wait for the next tick, and get their share then: one that
 // holds a lock of the store must not be left without any.
-void yield_to_others() {
+void yield_to_others(Keeper::Share share) {
 #if defined(__linux__)
   const sched_param none{};
   static_cast<void>(sched_setscheduler(0, SCHED_BATCH, &none));
+  // Of this thread alone, as Linux has it.
+  constexpr int kLeast = 19;
+  if (share == Keeper::Share::least) static_cast<void>(setpriority(PRIO_PROCESS, 0, kLeast));
+#else
+  static_cast<void>(share);
 #endif
 }
 
 }  // namespace
 
-Keeper::Keeper()
-    : changed_(std::make_unique<std::condition_variable>()), jobs_(std::make_unique<Jobs>()) {
+Keeper::Keeper(Share share)
+    : share_(share),
+      changed_(std::make_unique<std::condition_variable>()),
+      jobs_(std::make_unique<Jobs>()) {
   enroll();
 }
 
@@ -81,7 +89,7 @@ bool Keeper::busy() const {
 }
 
 void Keeper::work() {
-  yield_to_others();
+  yield_to_others(share_);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_->wait(lock, [this] { return stopping_ || !jobs_->empty(); });

@@ -1,4 +1,4 @@
-// Writing to the store while calls go on.
+// What is done behind calls while they go on.
 #ifndef ROOFTUNE_TUNE_KEEPER_H_
 #define ROOFTUNE_TUNE_KEEPER_H_
 
@@ -13,11 +13,14 @@
 
 namespace rooftune {
 
-// Runs jobs one after the other on a thread of its own. A write takes some milliseconds: a call
-// that is not to be held up cannot wait for it. Thread-safe.
+// Runs jobs one after the other on a thread of its own: writing to the store takes some
+// milliseconds, and a call that is not to be held up cannot wait for it. Thread-safe.
 class Keeper final : private ForkGuard {
  public:
-  Keeper();
+  // What a thread gets of a processor that others want too: a share like theirs, which a job needs
+  // that holds what others wait for, or as little as there is.
+  enum class Share : bool { fair, least };
+  explicit Keeper(Share share = Share::fair);
   // Waits until all jobs are done.
   ~Keeper() override;
 
@@ -35,6 +38,7 @@ class Keeper final : private ForkGuard {
   bool start_locked();
   void work();
 
+  const Share share_;
   mutable std::mutex mutex_;
   std::unique_ptr<std::condition_variable> changed_;
   using Jobs = std::deque<std::function<void()>>;

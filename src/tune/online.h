@@ -19,6 +19,10 @@ inline constexpr double kFar = 1.8;
 // does not count.
 double most_expected_ratio(double leader_s, double check_s);
 
+// Whether first launches are to be calls where the leader takes so long: not where the check of a
+// result is long and takes several times as long as the call.
+bool fits_in_call(double leader_s, double check_s);
+
 // Which calls of a key can be compared with each other: those with the same work as the first,
 // since a key stands for a range of sizes. Where no size comes back, all are taken, in proportion.
 class Likeness {

@@ -4,6 +4,14 @@
 
 namespace rooftune::detail {
 
+bool fits_in_call(double leader_s, double check_s) {
+  // A launch beside calls takes caches and memory's rate from them, and where every processor is
+  // busy a call may have to wait while the scheduler lets it run: some milliseconds, measured,
+  // which is more than checks of short products take together.
+  constexpr double kShort = 1e-3, kDear = 3;
+  return check_s < kShort || check_s <= kDear * leader_s;
+}
+
 double most_expected_ratio(double leader_s, double check_s) {
   constexpr double kToSpare = 0.1;
   const double share = check_s / leader_s;

@@ -19,6 +19,13 @@ TEST(MostExpectedRatio, DoesNotWaitForACheckThatCannotBeFittedIn) {
   EXPECT_EQ(most_expected_ratio(1e-3, 5e-3), most_expected_ratio(1e-3, 0));
 }
 
+TEST(FitsInCall, ChecksThatAreShortOrNotMuchLongerThanTheProduct) {
+  EXPECT_TRUE(fits_in_call(10e-3, 0));
+  EXPECT_TRUE(fits_in_call(10e-3, 20e-3));
+  EXPECT_FALSE(fits_in_call(10e-3, 50e-3));
+  EXPECT_TRUE(fits_in_call(10e-6, 100e-6)) << "a launch beside calls disturbs for longer";
+}
+
 constexpr Likeness::Size kFirst = {1000, 10}, kOther = {500, 8};
 
 TEST(Likeness, CallsLikeTheFirstCount) {

@@ -31,6 +31,17 @@ bool TuningTurn::take() {
   return true;
 }
 
+void TuningTurn::give_back() {
+  if (lease_) lease_->release();
+}
+
+bool TuningTurn::excludes(const CandidateEvidence& candidate) const {
+  const auto all = exclusions();
+  return std::ranges::any_of(all, [&](const Exclusion& one) {
+    return one.candidate == candidate.name && one.version == candidate.version;
+  });
+}
+
 std::vector<Exclusion> TuningTurn::exclusions() const {
   std::vector<Exclusion> all = quarantined(*environment_, place_);
   std::ranges::move(context_.internals().found_wrong.at(place_), std::back_inserter(all));

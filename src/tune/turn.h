@@ -23,12 +23,15 @@ class TuningTurn {
 
   // Tries once; false when somebody else has it.
   bool take();
+  // Before its end; it may be taken again.
+  void give_back();
 
   // The environment in which the search began, and that its results are for.
   Environment& environment() const { return *environment_; }
 
   // What must not run now.
   std::vector<Exclusion> exclusions() const;
+  bool excludes(const CandidateEvidence& candidate) const;
   // The candidate's check failed: it is out for as long as this process lives.
   void found_wrong(const CandidateEvidence& candidate) const;
   // The device was lost while the candidate ran for the first time.

@@ -66,6 +66,15 @@ class ToyTrial final : public Trial<ToyArgs> {
     trial->args_.out = static_cast<float*>(trial->buffer_.address());
     return trial;
   }
+  // Without a look at the caller's input.
+  static Result<std::unique_ptr<Trial<ToyArgs>>> make_with_own_input(Client& client,
+                                                                     const ToyArgs& args) {
+    auto own = std::make_unique<std::vector<float>>(static_cast<std::size_t>(args.size));
+    for (std::size_t i = 0; i < own->size(); ++i) (*own)[i] = float(i % 89) - 43.5f;
+    auto trial = make(client, {own->data(), args.out, args.size});
+    if (trial) static_cast<ToyTrial&>(**trial).own_ = std::move(own);
+    return trial;
+  }
   const ToyArgs& args() const override { return args_; }
   Status poison(Stream) override {
     std::fill_n(args_.out, args_.size + kGuard, kPoison);
@@ -102,6 +111,7 @@ class ToyTrial final : public Trial<ToyArgs> {
   }
 
  private:
+  std::unique_ptr<std::vector<float>> own_;  // null: the input is the caller's
   std::vector<std::vector<float>> copies_;
   Buffer buffer_;
   ToyArgs args_;
@@ -186,6 +196,22 @@ inline ToyDescribe describe_toy(std::vector<ToyCandidate> candidates) {
       set.group("g" + std::to_string(toy.group),
                 [priority = toy.group](const ToyKey&) { return priority; });
     }
+  };
+}
+
+// Calls check their own results; where it `rehearses`, first launches that are too long for a call
+// are made behind it.
+inline ToyDescribe checking_results(const std::shared_ptr<FakeClient>& device, double check_s,
+                                    bool rehearses = false) {
+  return [device, check_s, rehearses](TunableSet<ToyKey, ToyArgs>& set) {
+    set.result_check([device, check_s](const ToyArgs& args, Stream, std::uint64_t) {
+      return Result<std::unique_ptr<ResultCheck>>(
+          std::make_unique<ToyResultCheck>(*device, args, check_s));
+    });
+    if (!rehearses) return;
+    set.rehearsal([device](const ToyArgs& args, Stream, std::uint64_t) {
+      return ToyTrial::make_with_own_input(*device, args);
+    });
   };
 }
 

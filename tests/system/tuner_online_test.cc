@@ -43,12 +43,7 @@ class OnlineWorld : public ToyWorld {
   OnlineWorld(const std::shared_ptr<FakeClient>& on, const std::vector<ToyCandidate>& candidates,
               const Settings& settings = online(), const std::filesystem::path& folder = {},
               double check_s = 0)
-      : ToyWorld(on, candidates, settings, folder, [on, check_s](auto& set) {
-          set.result_check([on, check_s](const ToyArgs& args, Stream, std::uint64_t) {
-            return Result<std::unique_ptr<ResultCheck>>(
-                std::make_unique<ToyResultCheck>(*on, args, check_s));
-          });
-        }) {}
+      : ToyWorld(on, candidates, settings, folder, checking_results(on, check_s)) {}
 
   // Calls until one is a hit; the device's seconds of each call before.
   std::vector<double> calls_until_decided(std::int64_t size = 64) {

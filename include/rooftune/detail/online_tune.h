@@ -33,8 +33,8 @@ class OnlineTune {
   // Errors: no_candidate with all reasons, when nothing can run.
   virtual Result<Outcome> call(Problem& problem) = 0;
 
-  // For a call that is no sample: those that are known to be right, the best first, then those that
-  // are not known to be wrong, the fallback first.
+  // For a call that is no sample: those that are known to be right, the best first, then the
+  // fallback, unless it is known to be wrong.
   virtual std::vector<std::size_t> order() const = 0;
 };
 

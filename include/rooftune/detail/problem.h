@@ -39,6 +39,9 @@ class Problem {
   virtual std::unique_ptr<Problem> kept() const = 0;
   // Measuring. make_trial() comes first and once; the others act on what it made.
   virtual Status make_trial(std::uint64_t most_bytes) = 0;
+  // The same with operands of its own, for a problem that is kept: see TunableSet::rehearsal.
+  virtual bool rehearses() const = 0;
+  virtual Status make_rehearsal(std::uint64_t most_bytes) = 0;
   virtual std::uint64_t scratch_bytes() const = 0;
   virtual Status poison() = 0;
   // So many further places with operands; see Trial::copies().
@@ -92,6 +95,13 @@ class TypedProblem : public Problem {
   }
   Status make_trial(std::uint64_t most_bytes) override {
     auto trial = set_.make_trial(key_, args_, stream_, most_bytes);
+    if (!trial) return std::unexpected(trial.error());
+    trial_ = std::move(*trial);
+    return {};
+  }
+  bool rehearses() const override { return set_.rehearses(); }
+  Status make_rehearsal(std::uint64_t most_bytes) override {
+    auto trial = set_.make_rehearsal(args_, stream_, most_bytes);
     if (!trial) return std::unexpected(trial.error());
     trial_ = std::move(*trial);
     return {};

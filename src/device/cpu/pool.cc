@@ -34,6 +34,9 @@ struct Inside {
 };
 constinit thread_local Inside inside;
 
+// Whether this thread leaves all others alone.
+constinit thread_local bool stands_back = false;
+
 class ScopedInside {
  public:
   ScopedInside(const CpuContext* context, int worker)
@@ -125,6 +128,8 @@ void CpuExecutor::ensure_started(std::uint64_t process) {
   }
 }
 
+void CpuExecutor::stand_back() { stands_back = true; }
+
 bool CpuExecutor::try_parallel(std::int64_t count, FunctionRef<void(std::int64_t, int)> task,
                                const CpuContext* context) {
   const std::uint64_t process = process_number.load(std::memory_order_relaxed);
@@ -152,8 +157,8 @@ void CpuLaunch::parallel_for(std::int64_t count,
     for (std::int64_t index = 0; index < count; ++index) task(index, 0);
     return;
   }
-  const bool nested = inside.context != nullptr;
-  if (count > 1 && !nested && executor_.running_ > 1 && executor_.try_parallel(count, task, this)) {
+  const bool alone = inside.context != nullptr || stands_back;
+  if (count > 1 && !alone && executor_.running_ > 1 && executor_.try_parallel(count, task, this)) {
     return;
   }
   // In a nested call the thread keeps its number, so that no other task has the same one.

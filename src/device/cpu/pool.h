@@ -55,6 +55,10 @@ class CpuExecutor {
 
   int threads() const { return threads_; }
 
+  // From now on kernels of the calling thread leave the threads of every executor to others: their
+  // work is divided as ever, and the thread does all of it.
+  static void stand_back();
+
   // What a user should know about how the request for threads was met; mostly empty.
   const std::string& note() const { return note_; }
 

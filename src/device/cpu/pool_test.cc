@@ -222,6 +222,24 @@ TEST(CpuExecutorTest, ANestedCallRunsInlineAndKeepsTheWorker) {
   EXPECT_EQ(inner_runs, 510);
 }
 
+TEST(CpuExecutorTest, AThreadThatStandsBackDoesAllOfItsWork) {
+  const auto threads = executor(3);
+  std::thread([&] {
+    CpuExecutor::stand_back();
+    const auto self = std::this_thread::get_id();
+    int tasks = 0;
+    run(*threads, [&](CpuContext& context) {
+      EXPECT_EQ(context.threads(), 3) << "the work is divided as ever";
+      context.parallel_for(100, [&](std::int64_t, int worker) {
+        EXPECT_EQ(std::this_thread::get_id(), self);
+        EXPECT_EQ(worker, 0);
+        ++tasks;
+      });
+    });
+    EXPECT_EQ(tasks, 100);
+  }).join();
+}
+
 TEST(CpuExecutorTest, AKernelMayLaunchAnother) {
   auto pool = executor(3);
   std::atomic<int> wrong{0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/cpu/pool.h"
 #include "ops/matmul/problem.h"
 #include "ops/matmul/result_check.h"
 #include "ops/matmul/trial.h"
@@ -61,6 +62,12 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
     return make_matmul_result_check(client, args, stream, most_bytes,
                                     matrix_passes(client, stream));
   });
+  if (client.capabilities().host_memory) {
+    set.rehearsal([&client](const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
+      CpuExecutor::stand_back();
+      return make_matmul_rehearsal(client, args, stream, most_bytes, trial_memory(client, args));
+    });
+  }
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());
   });

@@ -2,6 +2,7 @@
 // wrong.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -50,7 +51,17 @@ struct Operands {
   std::vector<float> start = std::vector<float>(std::size_t(m * n));
 };
 
-constexpr int kMany = 20'000;
+// How many calls a decision takes depends on when first launches behind them are done.
+class UntilDecided {
+ public:
+  bool goes_on(const CallReport& report) const {
+    return report.origin != Origin::memory && std::chrono::steady_clock::now() < end_;
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::minutes(3);
+};
 
 class OnlineMatmul : public testing::TestWithParam<std::array<std::int64_t, 3>> {};
 
@@ -64,7 +75,7 @@ TEST_P(OnlineMatmul, IsRightFromTheFirstCallOnAndDecidesAtLast) {
     const std::vector<float> right = operands.right(beta);
     CallReport report;
     int calls = 0;
-    for (; calls < kMany && report.origin != Origin::memory; ++calls) {
+    for (const UntilDecided until; until.goes_on(report); ++calls) {
       std::vector<float> c = operands.start;
       const Status done =
           (*session)->matmul(view(operands.a.data(), {m, k}), view(operands.b.data(), {k, n}),
@@ -94,7 +105,7 @@ TEST(OnlineMatmulPacked, IsRightToo) {
   const auto packed = (*session)->pack_rhs(view(operands.b.data(), {56, 48}));
   ASSERT_TRUE(packed) << packed.error().text;
   CallReport report;
-  for (int call = 0; call < kMany && report.origin != Origin::memory; ++call) {
+  for (const UntilDecided until; until.goes_on(report);) {
     std::vector<float> c(right.size());
     ASSERT_TRUE((*session)->matmul(view(operands.a.data(), {40, 56}), *packed,
                                    view(c.data(), {40, 48}), {.report = &report}));
@@ -151,7 +162,7 @@ TEST(OnlineMatmulWrong, AWrongKernelIsNotSeenWhateverBetaIs) {
     const Operands operands(32, 32, 32);
     const std::vector<float> right = operands.right(beta);
     CallReport report;
-    for (int call = 0; call < kMany && report.origin != Origin::memory; ++call) {
+    for (const UntilDecided until; until.goes_on(report);) {
       std::vector<float> c = operands.start;
       MatmulProblem problem;
       ASSERT_TRUE(make_matmul_problem(view(operands.a.data(), {32, 32}),

@@ -86,19 +86,18 @@ class MatmulTrial final : public Trial<GemmArgs> {
       : client_(client), memory_(std::move(memory)), args_(args), most_bytes_(most_bytes) {}
 
   Status make(Stream stream) {
-    out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
-    auto out = make_place(out_range_, args_.c, args_.c_type);
-    if (!out) return std::unexpected(out.error());
-    out_ = *std::move(out);
-    args_.c = first_element(out_, out_range_, args_.c_type);
-    if (Status filled = poison(stream); !filled) return filled;
+    if (Status made = make_output(stream); !made) return made;
     if (Status made = make_check(stream); !made) return made;
-    if (check_->conclusive()) return {};
+    return check_->conclusive() ? Status{} : replace_operands(stream);
+  }
 
-    if (Status made = make_random_operands(stream, args_, random_, Filling::random); !made)
-      return made;
-    random_operands_ = true;
-    return make_check(stream);
+  // Without a look at the caller's operands.
+  Status make_with_own_operands(Stream stream) {
+    if (args_.packed != nullptr) {
+      return fail(ErrorKind::unsupported, "a packed operand is the caller's");
+    }
+    Status made = make_output(stream);
+    return made ? replace_operands(stream) : made;
   }
 
   const GemmArgs& args() const override { return args_; }
@@ -154,6 +153,22 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
  private:
+  Status make_output(Stream stream) {
+    out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
+    auto out = make_place(out_range_, args_.c, args_.c_type);
+    if (!out) return std::unexpected(out.error());
+    out_ = *std::move(out);
+    args_.c = first_element(out_, out_range_, args_.c_type);
+    return poison(stream);
+  }
+
+  Status replace_operands(Stream stream) {
+    if (Status made = make_random_operands(stream, args_, random_, Filling::random); !made)
+      return made;
+    random_operands_ = true;
+    return make_check(stream);
+  }
+
   // Memory for a range, aligned as the original is within a cache line: alignment decides speed.
   Result<Place> make_place(const Range& range, const void* original, DType dtype) {
     constexpr std::uint64_t kLine = 64;
@@ -275,6 +290,16 @@ Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const
                                                            std::unique_ptr<TrialMemory> memory) {
   auto trial = std::make_unique<MatmulTrial>(client, std::move(memory), args, most_bytes);
   if (Status made = trial->make(stream); !made) return std::unexpected(made.error());
+  return trial;
+}
+
+Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_rehearsal(
+    Client& client, const GemmArgs& args, Stream stream, std::uint64_t most_bytes,
+    std::unique_ptr<TrialMemory> memory) {
+  auto trial = std::make_unique<MatmulTrial>(client, std::move(memory), args, most_bytes);
+  if (Status made = trial->make_with_own_operands(stream); !made) {
+    return std::unexpected(made.error());
+  }
   return trial;
 }
 

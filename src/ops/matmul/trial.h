@@ -19,6 +19,13 @@ Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_trial(Client& client, const
                                                            Stream stream, std::uint64_t most_bytes,
                                                            std::unique_ptr<TrialMemory> memory);
 
+// The same with random operands, whatever the caller's hold: those may be gone. Errors: unsupported
+// for a packed operand, whose description is the caller's too.
+Result<std::unique_ptr<Trial<GemmArgs>>> make_matmul_rehearsal(Client& client, const GemmArgs& args,
+                                                               Stream stream,
+                                                               std::uint64_t most_bytes,
+                                                               std::unique_ptr<TrialMemory> memory);
+
 }  // namespace rooftune
 
 #endif  // ROOFTUNE_OPS_MATMUL_TRIAL_H_
