@@ -1,6 +1,5 @@
 #include "ops/matmul/result_check.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -12,75 +11,26 @@
 
 #include "ops/matmul/matmul_set.h"
 #include "ops/matmul/verify.h"
+#include "ops/output_runs.h"
 
 namespace rooftune {
 namespace {
 
-// The elements of an output as runs that are contiguous in memory, in ascending order. In bytes.
-class Runs {
- public:
-  explicit Runs(const GemmArgs& gemm) {
-    const std::int64_t size = size_of(gemm.c_type);
-    std::vector<Axis> axes = {{gemm.m, gemm.c_row * size}, {gemm.n, gemm.c_col * size}};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(gemm.batch_rank); ++i) {
-      axes.push_back({gemm.batch_extent[i], gemm.c_batch[i] * size});
-    }
-    std::erase_if(axes, [](const Axis& axis) { return axis.extent == 1; });
-    for (Axis& axis : axes) {
-      if (axis.stride >= 0) continue;
-      first_ += (axis.extent - 1) * axis.stride;
-      axis.stride = -axis.stride;
-    }
-    std::sort(axes.begin(), axes.end(),
-              [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
-    run_ = size;
-    std::size_t inside = 0;
-    for (; inside < axes.size() && axes[inside].stride == run_; ++inside) {
-      run_ *= axes[inside].extent;
-    }
-    outside_.assign(axes.begin() + static_cast<std::ptrdiff_t>(inside), axes.end());
-    reach_ = run_;
-    for (const Axis& axis : outside_) {
-      count_ *= axis.extent;
-      reach_ += (axis.extent - 1) * axis.stride;
-    }
+OutputRuns runs_of(const GemmArgs& gemm) {
+  const std::int64_t size = size_of(gemm.c_type);
+  std::vector<OutputRuns::Axis> axes = {{gemm.m, gemm.c_row * size}, {gemm.n, gemm.c_col * size}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(gemm.batch_rank); ++i) {
+    axes.push_back({gemm.batch_extent[i], gemm.c_batch[i] * size});
   }
-
-  std::int64_t first() const { return first_; }  // from the output's pointer
-  std::int64_t bytes_of_run() const { return run_; }
-  std::int64_t count() const { return count_; }
-  std::int64_t reach() const {
-    return reach_;
-  }  // from the beginning of the first to the last's end
-
-  // Each run by its index and its distance from the first.
-  template <class F>
-  Status for_each(F visit) const {
-    for (std::int64_t index = 0; index < count_; ++index) {
-      std::int64_t rest = index, at = 0;
-      for (const Axis& axis : outside_) {
-        at += rest % axis.extent * axis.stride;
-        rest /= axis.extent;
-      }
-      if (Status done = visit(index, at); !done) return done;
-    }
-    return {};
-  }
-
- private:
-  struct Axis {
-    std::int64_t extent, stride;
-  };
-  std::int64_t first_ = 0, run_ = 0, count_ = 1, reach_ = 0;
-  std::vector<Axis> outside_;  // the nearest first
-};
+  return OutputRuns(std::move(axes), size);
+}
 
 class MatmulResultCheck final : public ResultCheck {
  public:
   MatmulResultCheck(Client& client, const GemmArgs& args)
       : client_(client),
         args_(args),
-        runs_(args),
+        runs_(runs_of(args)),
         output_(static_cast<std::byte*>(args.c) + runs_.first()) {}
 
   Status make(Stream stream, std::uint64_t most_bytes, std::unique_ptr<MatrixPasses> passes) {
@@ -153,7 +103,7 @@ class MatmulResultCheck final : public ResultCheck {
 
   Client& client_;
   const GemmArgs args_;
-  const Runs runs_;
+  const OutputRuns runs_;
   std::byte* const output_;
   std::optional<ProductCheck> check_;
   std::vector<std::byte> kept_;  // the output before the call, where it is read

@@ -52,6 +52,10 @@ class SumReference {
   // range of the type, and the values of the input are not all the same.
   bool conclusive() const { return conclusive_; }
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count_) * sizeof(Sum); }
+  // What those of a problem take on the host.
+  static std::uint64_t bytes_for(const SumArgs& args) {
+    return static_cast<std::uint64_t>(args.outputs) * sizeof(Sum);
+  }
 
  private:
   struct Sum {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -157,6 +158,39 @@ TEST(SumOnTheCpu, InputsFullOfNanAreTunedAndSummed) {
                            {.report = &report}));
   EXPECT_EQ(report.origin, Origin::measured);
   EXPECT_TRUE(std::all_of(out.begin(), out.end(), [](float x) { return std::isnan(x); }));
+}
+
+TEST_P(SumOnADevice, CallsThatAreSamplesAreRightAndComeToADecision) {
+  Settings settings;
+  settings.autotune.cache = false;
+  settings.autotune.mode = Mode::online;
+  settings.threads = 2;
+  auto session = Session::open({.device = GetParam(), .settings = settings});
+  ASSERT_TRUE(session) << session.error().text;
+  const Layout in = make_layout({24, 96}, dense(2));
+  std::vector<float> values(24 * 96);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i % 17) - 7.5f;
+  for (const unsigned axes : {1u, 2u}) {
+    const std::vector<double> right = reference_sum(values.data(), in, axes);
+    const Layout out = make_layout(summed_shape(in, axes, false), dense(1));
+    CallReport report;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (report.origin != Origin::memory && std::chrono::steady_clock::now() < until) {
+      std::vector<float> sums(right.size(), -1);
+      const Status done =
+          (*session)->sum({values.data(), DType::f32, in}, {sums.data(), DType::f32, out},
+                          axes_of_mask(axes), {.report = &report});
+      ASSERT_TRUE(done) << done.error().text;
+      // Halves are exact.
+      for (std::size_t i = 0; i < right.size(); ++i) ASSERT_EQ(sums[i], right[i]);
+    }
+    EXPECT_EQ(report.origin, Origin::memory);
+  }
+  for (const Decision& decision : (*session)->decisions("sum")) {
+    EXPECT_EQ(decision.mode, Mode::online);
+    EXPECT_EQ(decision.not_online, "");
+    EXPECT_TRUE(decision.verified) << decision.winner;
+  }
 }
 
 }  // namespace

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <span>
 
+#include "ops/reduce/comparison.h"
 #include "ops/reduce/problem.h"
 
 namespace rooftune {
@@ -23,22 +22,6 @@ constexpr std::uintptr_t kLine = 64;
 
 // Memory that an operand may reach over for each of its elements before it is made dense.
 constexpr std::int64_t kThin = 8;
-
-constexpr double kWrong = std::numeric_limits<double>::infinity();
-
-// A quiet NaN with a payload that no arithmetic makes.
-template <class T>
-struct Poison;
-template <>
-struct Poison<float> {
-  using Bits = std::uint32_t;
-  static constexpr Bits bits = 0x7fe5a3c7;
-};
-template <>
-struct Poison<double> {
-  using Bits = std::uint64_t;
-  static constexpr Bits bits = 0x7ffa5c3e1b2d4f69;
-};
 
 // The smallest and the largest offset of an operand.
 struct Reach {
@@ -111,6 +94,26 @@ Result<std::unique_ptr<SumTrial>> SumTrial::make(Client& client, const SumArgs& 
       return std::unexpected(replaced.error());
     }
   }
+  return trial;
+}
+
+Result<std::unique_ptr<SumTrial>> SumTrial::make_with_own_input(Client& client,
+                                                                const SumArgs& problem,
+                                                                Stream stream,
+                                                                std::uint64_t most_bytes) {
+  const double needed = double(input_reach(problem).elements()) * double(size_of(problem.dtype)) +
+                        double(SumReference::bytes_for(problem));
+  if (needed > double(most_bytes)) {
+    return fail(ErrorKind::out_of_memory,
+                fmt::format("an input of its own takes {} bytes, more than "
+                            "autotune.memory_bytes = {}",
+                            needed, most_bytes));
+  }
+  std::unique_ptr<SumTrial> trial(new SumTrial(client));
+  trial->args_ = problem;
+  Status made = trial->make_output(problem);
+  if (made) made = trial->replace_input(problem, stream);
+  if (!made) return std::unexpected(made.error());
   return trial;
 }
 
@@ -193,66 +196,23 @@ std::uint64_t SumTrial::scratch_bytes() const {
 }
 
 Status SumTrial::poison(Stream stream) {
-  const auto fill = [&]<class T>(Poison<T>) {
-    const auto bits = Poison<T>::bits;
-    return client_.fill(stream, first_, std::as_bytes(std::span(&bits, 1)),
-                        static_cast<std::uint64_t>(elements_) * sizeof(T));
-  };
-  return args_.dtype == DType::f32 ? fill(Poison<float>()) : fill(Poison<double>());
+  return client_.fill(stream, first_, sum_poison(args_.dtype),
+                      static_cast<std::uint64_t>(elements_ * size_of(args_.dtype)));
 }
 
 Result<Check> SumTrial::check(Stream stream) {
-  const auto read_and_compare = [&]<class T>(T) -> Result<Check> {
-    std::unique_ptr<T[]> host(new (std::nothrow) T[static_cast<std::size_t>(elements_)]);
-    if (host == nullptr) {
-      return fail(ErrorKind::out_of_memory,
-                  fmt::format("no memory on the host to check {} elements", elements_));
-    }
-    Status done =
-        client_.read(stream, host.get(), first_, static_cast<std::uint64_t>(elements_) * sizeof(T));
-    if (!done) return std::unexpected(done.error());
-    return compare(host.get());
-  };
-  return args_.dtype == DType::f32 ? read_and_compare(0.0f) : read_and_compare(0.0);
-}
-
-template <class T>
-Check SumTrial::compare(const T* output) const {
-  const auto is_poison = [](const T& x) {
-    typename Poison<T>::Bits bits;
-    std::memcpy(&bits, &x, sizeof(T));
-    return bits == Poison<T>::bits;
-  };
-  Check check;
-  check.conclusive = reference_.conclusive();
-  check.error_bound = sum_error_bound(args_);
-  const std::int64_t base =
-      (static_cast<const std::byte*>(args_.out) - first_) / static_cast<std::int64_t>(sizeof(T));
-  std::int64_t written = 0;
-  for_each_output(args_, [&](std::int64_t index, std::int64_t offset) {
-    const T& got = output[base + offset];
-    if (is_poison(got)) {
-      check.complete = false;
-      return;
-    }
-    ++written;
-    const double want = reference_.sum(index);
-    const double magnitude = reference_.magnitude(index);
-    double error = 0;
-    if (std::isnan(magnitude)) {
-      error = std::isnan(want) == std::isnan(got) && (std::isnan(want) || double{got} == want)
-                  ? 0
-                  : kWrong;
-    } else if (magnitude < largest_safe(args_.dtype)) {
-      const double distance = std::abs(double{got} - want);
-      error = distance == 0 ? 0 : distance / magnitude;
-      if (std::isnan(error)) error = kWrong;
-    }
-    check.error = std::max(check.error, error);
-  });
+  const auto bytes = static_cast<std::size_t>(elements_ * size_of(args_.dtype));
+  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[bytes]);
+  if (host == nullptr) {
+    return fail(ErrorKind::out_of_memory,
+                fmt::format("no memory on the host to check {} elements", elements_));
+  }
+  Status done = client_.read(stream, host.get(), first_, bytes);
+  if (!done) return std::unexpected(done.error());
+  const std::ptrdiff_t base = static_cast<const std::byte*>(args_.out) - first_;
+  auto [check, written] = compare_sums(args_, reference_, host.get() + base);
   // Whatever else was written lies between the outputs or beside them.
-  const std::int64_t changed = elements_ - std::count_if(output, output + elements_, is_poison);
-  check.contained = changed == written;
+  check.contained = elements_ - count_sum_poison(args_.dtype, host.get(), elements_) == written;
   return check;
 }
 

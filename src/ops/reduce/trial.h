@@ -30,6 +30,12 @@ class SumTrial final : public Trial<SumArgs> {
   // Errors: out_of_memory; those of the client.
   static Result<std::unique_ptr<SumTrial>> make(Client& client, const SumArgs& problem,
                                                 Stream stream);
+  // With integers from the beginning: the caller's input is not looked at and may be gone.
+  // Errors: as make(); out_of_memory also where all of it would take more than `most_bytes`.
+  static Result<std::unique_ptr<SumTrial>> make_with_own_input(Client& client,
+                                                               const SumArgs& problem,
+                                                               Stream stream,
+                                                               std::uint64_t most_bytes);
 
   const SumArgs& args() const override { return args_; }
   Result<std::vector<SumArgs>> copies(std::size_t count, Stream stream,
@@ -44,8 +50,6 @@ class SumTrial final : public Trial<SumArgs> {
   Status replace_input(const SumArgs& problem, Stream stream);
   // Memory of the input's layout with small integers.
   Result<std::byte*> make_input(const SumArgs& problem, Stream stream, Buffer& buffer);
-  template <class T>
-  Check compare(const T* output) const;
 
   Client& client_;
   SumArgs args_;
