@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 
 // On the grid of every level.
 constexpr std::array<std::int64_t, kMostKeys> kSizes = {16, 64, 256};
+// A decision takes some tens of calls where these are the samples.
+constexpr int kCallsForOne = 10;
 constexpr std::string_view kOther = "other";  // the environment that sessions switch to
 
 int process = 0;  // of the script: 0 is the first, which never dies of a candidate
@@ -75,6 +77,8 @@ struct Plan {
   bool sound_fallback = true;  // every call succeeds, as long as the device is there
   bool may_lose = false;
   bool switches = false;  // between two environments
+  bool online = false, rehearses = false;
+  double check_s = 0;  // of a call's result
   int sessions = 1, threads = 1, calls = 1, children = 0;
   bool forks_late = false;  // one of the children while threads tune
 };
@@ -213,6 +217,16 @@ Plan make_plan(Dice& dice, FaultBoard& board) {
   plan.calls = dice.between(1, 6);
   plan.switches = dice.chance(0.2);
   plan.forks_late = dice.chance(0.3);
+  plan.online = dice.chance(0.4);
+  plan.rehearses = dice.chance(0.7);
+  plan.check_s = dice.pick({1e-6, 5e-3});  // in a call, or behind calls
+  if (!plan.online) return plan;
+  autotune.mode = Mode::online;
+  plan.calls *= kCallsForOne;
+  for (auto& [name, kernel] : plan.device.kernels) {
+    // What a call writes beside its output nobody can see (README: "Never stalling").
+    if (kernel.damage == FakeOutput::outside) kernel.damage = FakeOutput::wrong;
+  }
   return plan;
 }
 
@@ -220,8 +234,13 @@ Plan make_plan(Dice& dice, FaultBoard& board) {
 
 struct World {
   World(const Plan& plan, const fs::path& folder)
-      : toy(plan.device, plan.candidates, plan.settings, folder) {}
+      : World(plan, folder, std::make_shared<FakeClient>(plan.device)) {}
   ToyWorld toy;
+
+ private:
+  World(const Plan& plan, const fs::path& folder, const std::shared_ptr<FakeClient>& device)
+      : toy(device, plan.candidates, plan.settings, folder,
+            plan.online ? checking_results(device, plan.check_s, plan.rehearses) : ToyDescribe()) {}
 };
 
 // One call, and what it means.
@@ -251,7 +270,8 @@ void call(World& world, int key, const Plan& plan, FaultBoard& board) {
   if (!right) {
     board.fault(board.wrong, fmt::format("{} gave a wrong result", report.candidate));
   }
-  if (!report.tuned) return;
+  // Decisions of calls that are samples are written behind them, by who is not killed.
+  if (!report.tuned || (plan.online && process != 0)) return;
   const auto decision = world.toy.tuner->decision(toy_key, args);
   // A warning: the store could not keep what it was given.
   if (decision && decision->storable && world.toy.warnings.empty()) ++board.decided[key];
@@ -265,7 +285,8 @@ void call(World& world, int key, const Plan& plan, FaultBoard& board) {
   Dice dice(seed);
   {
     World world(plan, folder);
-    for (int c = dice.between(1, 4); c > 0; --c) call(world, dice.below(kMostKeys), plan, board);
+    const int calls = dice.between(1, 4) * (plan.online ? kCallsForOne : 1);
+    for (int c = 0; c < calls; ++c) call(world, dice.below(kMostKeys), plan, board);
   }
   _exit(0);
 }
