@@ -257,7 +257,8 @@ void print_summary(const AuditSummary& summary, const Tally& tally, double secon
     print_line(
         "                after so many calls, all of whose time went into measuring once "
         "more: " +
-        two(summary.calls_later, whole) + "; in " + two(summary.seconds_later, format_seconds));
+        two(summary.calls_later, whole) +
+        "; their time: " + two(summary.seconds_later, format_seconds));
   }
   print_line("cost of a tune: " + two(summary.seconds, format_seconds) + " without probes");
   print_line("  launches:     " + two(summary.launches, whole));

@@ -19,7 +19,7 @@ constexpr double kRow_s = 100e-6;
 
 // Passes of the reference and one that may be better. Some few tell where the difference is large,
 // and where so many do not tell there is little to gain.
-constexpr int kLeastPasses = 5, kMostPasses = 30;
+constexpr int kLeastPasses = 5, kUsualPasses = 15, kMostPasses = 30;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ double SideBySide::expected_s(std::size_t rivals, double each_s) const {
   // Two launches beside the rows: that which is verified, and one that tells how long a row is to
   // be. Most members are behind after the fewest samples; two are not.
   const double rows = members * (settings_.min_samples + 2) +
-                      2 * (settings_.max_samples - settings_.min_samples + kMostPasses / 2);
+                      2 * (settings_.max_samples - settings_.min_samples + kUsualPasses);
   return cost.store_s + members * cost.verify_s / std::max(verified, 1.0) +
          double(rivals) * compile_s / std::max(compiled, 1.0) + rows * std::max(each_s, shortest_);
 }

@@ -417,7 +417,7 @@ TEST_F(CommandLine, AuditTellsOfEveryTuneAndSumsUp) {
       EXPECT_GE(member["regret"], 0.0);
       EXPECT_GE(member["later"]["regret"], 0.0);
       EXPECT_THAT(names_in(member["later"]),
-                  ElementsAre("calls", "chosen", "regret", "seconds", "settled", "split"));
+                  ElementsAre("chosen", "regret", "split", "settled", "calls", "seconds"));
     }
     EXPECT_THAT(json[1]["skipped"].get<std::string>(), HasSubstr("f8e4m3"));
     const Json& summary = json[3]["summary"];
