@@ -306,6 +306,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr where, std::size_t pitch, unsigned value
 CUresult cuStreamCreate(CUstream* stream, unsigned) { return make(stream); }
 CUresult cuStreamDestroy(CUstream stream) { return destroy(stream); }
 CUresult cuStreamSynchronize(CUstream) { return answer(); }
+CUresult cuStreamQuery(CUstream) { return answer(); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return answer(); }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   of(stream).captured = true;
