@@ -2,6 +2,8 @@
 // a call waits neither for its stream nor for the compiler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -116,6 +118,32 @@ TEST(BackgroundOnStreams, WhatCannotBeBuiltIsOut) {
   EXPECT_EQ(world.verdict("later"), Verdict::build_failed);
   EXPECT_EQ(world.decision().winner, "first");
 }
+
+#ifndef __SANITIZE_THREAD__  // which does not follow threads into the child of a fork
+TEST(BackgroundOnStreams, AChildOfAForkDoesNotWaitForTheThreadOfItsParent) {
+  FakeScript script = script_of(nullptr);
+  const auto gate = std::make_shared<FakeGate>();
+  script.kernels["later"].build_gate = gate;
+  auto world = std::make_unique<ToyWorld>(std::move(script), kRounds, in_memory());
+  ASSERT_TRUE(world->call());
+  for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world->call());
+  ASSERT_TRUE(gate->wait_for_arrivals(1));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(120);  // or it would hang for ever
+    bool good = true;
+    for (int i = 0; i < kEnough; ++i) good = world->call().has_value() && good;
+    world.reset();
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  gate->open();
+  EXPECT_TRUE(is_replaced_in_the_end(*world));
+}
+#endif
 
 // The tuner ends while something is being built for it.
 TEST(BackgroundOnStreams, ATunerThatEndsWaitsForWhatIsBeingBuilt) {
