@@ -246,8 +246,7 @@ TEST(HitsBesideTuning, NoStepWaitsForAnotherProcessThatHasLockedTheStore) {
   settings.autotune.cache = true;
   settings.environment = "local";
   FakeScript script = rounds_script();
-  // A device that compiles, and writes what it has compiled to the store, measures nothing after
-  // hits.
+  // What is compiled would be written to the store as well; this is about what was measured.
   for (auto& [name, kernel] : script.kernels) kernel.ahead_of_time = true;
   auto device = std::make_shared<FakeClient>(script);
   const Folders folders{folder.path(), folder.path()};
@@ -272,8 +271,9 @@ TEST(HitsBesideTuning, NoStepWaitsForAnotherProcessThatHasLockedTheStore) {
   // What was found is written once it can be, at the latest by the end.
   context.reset();
   TuneContext next(device, settings, folders);
+  const auto tuner_of_next = make(next);
   CallReport report;
-  ASSERT_TRUE(call(*make(next), key_name(0), &report));
+  ASSERT_TRUE(call(*tuner_of_next, key_name(0), &report));
   EXPECT_EQ(report.origin, Origin::store);
   EXPECT_EQ(report.candidate, "later");
 }
