@@ -46,6 +46,16 @@ bool is_replaced_in_the_end(ToyWorld& world) {
   return world.decision().winner == "later";
 }
 
+// Calls until somebody stands at the gate of what is to be built; when a step is due is random.
+bool is_being_built_in_the_end(ToyWorld& world, FakeGate& gate) {
+  bool arrived = false;
+  for (int rounds = 0; rounds < 100 && !arrived; ++rounds) {
+    for (int i = 0; i < kEnough; ++i) EXPECT_TRUE(world.call());
+    arrived = gate.wait_for_arrivals(1, 0.1);
+  }
+  return arrived;
+}
+
 TEST(BackgroundOnStreams, NothingIsMeasuredWhileAStreamIsAtWork) {
   ToyWorld world(script_of([](double) { return true; }), kRounds, in_memory());
   ASSERT_TRUE(world.call());
@@ -107,6 +117,26 @@ TEST(BackgroundOnStreams, NoCallWaitsForTheCompiler) {
   EXPECT_TRUE(is_replaced_in_the_end(world));
 }
 
+// Steps of both kinds are due in turn, and each wants others to be built.
+TEST(BackgroundOnStreams, NoCallWaitsForWhatIsBuiltForAnotherStep) {
+  FakeScript script = script_of(nullptr);
+  script.kernels["second"] = toy(1.2 * kFirst);
+  const auto gate = std::make_shared<FakeGate>();
+  script.kernels["later"].build_gate = gate;
+  ToyWorld world(std::make_shared<FakeClient>(std::move(script)),
+                 {{"naive", -1}, {"first", 3}, {"second", 3}, {"later", 2}}, in_memory(), {},
+                 [](TunableSet<ToyKey, ToyArgs>& set) {
+                   set.parts([](const ToyArgs& args) { return std::uint64_t(args.size) / 16; },
+                             [](std::uint64_t part) { return std::to_string(part); });
+                 });
+  ASSERT_TRUE(world.call(64));
+  for (int i = 0; i < 10 * kEnough; ++i) ASSERT_TRUE(world.call(i % 2 == 0 ? 64 : 40));
+  EXPECT_TRUE(gate->wait_for_arrivals(1));
+  EXPECT_EQ(world.device->launches("later"), 0u);
+  gate->open();
+  EXPECT_TRUE(is_replaced_in_the_end(world));
+}
+
 TEST(BackgroundOnStreams, WhatCannotBeBuiltIsOut) {
   FakeScript script = script_of(nullptr);
   script.kernels["later"].build_error = Error{ErrorKind::build_failed, "syntax error"};
@@ -126,8 +156,7 @@ TEST(BackgroundOnStreams, AChildOfAForkDoesNotWaitForTheThreadOfItsParent) {
   script.kernels["later"].build_gate = gate;
   auto world = std::make_unique<ToyWorld>(std::move(script), kRounds, in_memory());
   ASSERT_TRUE(world->call());
-  for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world->call());
-  ASSERT_TRUE(gate->wait_for_arrivals(1));
+  ASSERT_TRUE(is_being_built_in_the_end(*world, *gate));
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -154,8 +183,7 @@ TEST(BackgroundOnStreams, ATunerThatEndsWaitsForWhatIsBeingBuilt) {
   {
     ToyWorld world(std::move(script), kRounds, in_memory());
     ASSERT_TRUE(world.call());
-    for (int i = 0; i < kEnough; ++i) ASSERT_TRUE(world.call());
-    ASSERT_TRUE(gate->wait_for_arrivals(1));
+    ASSERT_TRUE(is_being_built_in_the_end(world, *gate));
     opener = std::thread([gate] { gate->open(); });
   }
   opener.join();
