@@ -156,18 +156,6 @@ Result<AuditedTune> Auditor::tune(Field& field) {
   return tune;
 }
 
-Result<std::string> Auditor::untuned(const Field& field) {
-  CallReport report;
-  MatmulOptions options = options_for(field.product);
-  options.strategy = Strategy::untuned;
-  options.report = &report;
-  const ProductViews& views = field.views();
-  Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
-  if (done) done = client_.synchronize(stream_);
-  if (!done) return std::unexpected(done.error());
-  return std::string(report.candidate);
-}
-
 template <class Problem>
 Result<double> Auditor::timed(std::size_t candidate, int runs, Problem problem) {
   const auto& set = tuner_.set();
@@ -292,9 +280,10 @@ Result<Contest> Auditor::contest(Field& field, Regime regime,
   return contest;
 }
 
-Result<std::string> Auditor::called(const Field& field) {
+Result<std::string> Auditor::called(const Field& field, Strategy strategy) {
   CallReport report;
   MatmulOptions options = options_for(field.product);
+  options.strategy = strategy;
   options.report = &report;
   const ProductViews& views = field.views();
   Status done = session_.matmul(views.lhs, views.rhs, views.out, options);
@@ -383,7 +372,7 @@ Result<ProductAudit> Auditor::run(const Product& product, std::uint64_t seed) {
     audit.tunes.push_back(*std::move(once));
   }
   audit.decided = audit.tunes.front().operands;
-  auto without = untuned(field);
+  auto without = called(field, Strategy::untuned);
   if (!without) return std::unexpected(without.error());
   std::vector<std::string> named;
   if (!contains(field.unusable, *without)) {

@@ -57,7 +57,6 @@ class Auditor {
   // Forgets all decisions, and keeps what the probes have measured.
   Status forget();
   Result<AuditedTune> tune(Field& field);
-  Result<std::string> untuned(const Field& field);
   // Seconds of one of `runs` launches in a row, each of what problem() gives.
   template <class Problem>
   Result<double> timed(std::size_t candidate, int runs, Problem problem);
@@ -69,8 +68,8 @@ class Auditor {
   std::vector<Racer> racers(Field& field, Regime regime, const std::vector<std::string>& named);
   // Whether a candidate computes the product.
   Result<bool> is_right(Field& field, std::size_t candidate);
-  // What runs for the field now.
-  Result<std::string> called(const Field& field);
+  // Calls once; gives what ran.
+  Result<std::string> called(const Field& field, Strategy strategy = Strategy::autotune);
   // Calls until the tuner has looked at the field's part of the key.
   Result<AuditedMember::Later> settle(const Field& field);
   Result<std::vector<AuditedMember>> members(const Product& product, const MatmulKey& key,
