@@ -42,6 +42,9 @@ struct Check {
 // Which members of a round that have a guess of their time are worth building and measuring.
 struct Shortlist {
   std::size_t most = 16;
+  // Of those, so many are launched at most: what times they have by then shows what the others can
+  // be expected to take.
+  std::size_t most_measured = std::numeric_limits<std::size_t>::max();
   double worst_ratio = 2.5;  // of a guess to the best one: guesses are better than that
   // Of one kind (Candidate::kind): where the guess of a kind is wrong, it is so for all of them. Of
   // those without a kind any number.

@@ -62,7 +62,7 @@ std::optional<Agenda> agenda(const Decision& decision, const Problem& problem,
     if (!seconds) continue;
     // One that was ended for taking longer than the budget says nothing about others.
     if (*seconds <= settings.budget_s) slowest = std::max(slowest, *seconds);
-    if (const auto guess = problem.predicted_s(i)) guesses.add(*guess, *seconds);
+    if (const auto guess = problem.predicted_s(i)) guesses.add(problem.kind(i), *guess, *seconds);
   }
   // Where nobody has a guess: one more of those that are there, or a much worse one.
   constexpr double kSlower = 2, kMuchSlower = 20, kHopeless = 2;
@@ -71,7 +71,7 @@ std::optional<Agenda> agenda(const Decision& decision, const Problem& problem,
       return *known <= kHopeless * *reference_s ? known : std::nullopt;
     }
     const auto guess = problem.predicted_s(i);
-    const auto expected = guess ? guesses.expected_s(*guess) : std::nullopt;
+    const auto expected = guess ? guesses.expected_s(problem.kind(i), *guess) : std::nullopt;
     if (!expected) return std::max(kSlower * slowest, kMuchSlower * *reference_s);
     return *expected <= kHopeless * *reference_s ? expected : std::nullopt;
   };
@@ -92,7 +92,7 @@ std::optional<Agenda> agenda(const Decision& decision, const Problem& problem,
     }
     decided = decided || measured;
     for (std::size_t turn = 0; turn < kTurns; ++turn) {
-      const auto ordered = by_guess(problem, std::move(of_round[turn]), nullptr);
+      const auto ordered = by_guess(problem, std::move(of_round[turn]));
       turns[turn].insert(turns[turn].end(), ordered.begin(), ordered.end());
     }
   }

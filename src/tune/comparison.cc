@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "tune/estimator.h"
@@ -48,6 +49,15 @@ Interval trimmed(std::span<const double> sorted, double confidence) {
   return {middle, error * student_quantile(confidence, int(kept) - 1)};
 }
 
+// The logarithms of the ratios of the pairs that count.
+std::vector<double> log_ratios(std::span<const double> leader, std::span<const double> rival) {
+  const std::size_t pairs = std::min(leader.size(), rival.size());
+  const auto first = counting(leader.first(pairs)), second = counting(rival.first(pairs));
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < first.size(); ++i) ratios.push_back(std::log(second[i] / first[i]));
+  return ratios;
+}
+
 }  // namespace
 
 double student_quantile(double p, int degrees_of_freedom) {
@@ -60,15 +70,49 @@ double student_quantile(double p, int degrees_of_freedom) {
   return high;
 }
 
+std::optional<Noise> pooled_noise(std::span<const double> leader,
+                                  const std::vector<std::span<const double>>& rivals) {
+  // What no clock and no machine keeps to.
+  constexpr double kLeast = 0.005;
+  // Of a normal distribution the deviation by the median of the distances from the mean.
+  constexpr double kDeviations = 1.4826;
+  std::vector<double> distances;
+  double squares = 0;
+  Noise noise;
+  for (const auto& rival : rivals) {
+    const std::vector<double> ratios = log_ratios(leader, rival);
+    const double n = double(ratios.size());
+    if (n < 2) continue;
+    const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / n;
+    for (const double ratio : ratios) {
+      // As far as one would be from a mean that it had no part in.
+      distances.push_back(std::abs(ratio - mean) * std::sqrt(n / (n - 1)));
+      squares += distances.back() * distances.back();
+    }
+    noise.degrees_of_freedom += int(ratios.size()) - 1;
+  }
+  if (distances.empty()) return std::nullopt;
+  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+  std::nth_element(distances.begin(), middle, distances.end());
+  const double usual = std::sqrt(squares / double(distances.size()));
+  noise.deviation = std::max(std::min(kDeviations * *middle, usual), kLeast);
+  return noise;
+}
+
 std::optional<Comparison> compare(std::span<const double> leader, std::span<const double> rival,
-                                  double margin, double confidence) {
-  const std::size_t pairs = std::min(leader.size(), rival.size());
-  const auto first = counting(leader.first(pairs)), second = counting(rival.first(pairs));
-  if (first.empty()) return std::nullopt;
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < first.size(); ++i) ratios.push_back(std::log(second[i] / first[i]));
+                                  double margin, double confidence,
+                                  const std::optional<Noise>& noise) {
+  std::vector<double> ratios = log_ratios(leader, rival);
+  if (ratios.empty()) return std::nullopt;
   std::sort(ratios.begin(), ratios.end());
-  const auto [middle, half_width] = trimmed(ratios, confidence);
+  auto [middle, half_width] = trimmed(ratios, confidence);
+  // More of them know better themselves.
+  constexpr std::size_t kFew = 5;
+  if (noise && ratios.size() >= 2 && ratios.size() <= kFew) {
+    const double error = noise->deviation / std::sqrt(double(ratios.size()));
+    half_width =
+        std::min(half_width, error * student_quantile(confidence, noise->degrees_of_freedom));
+  }
   Comparison result;
   result.ratio = std::exp(middle);
   result.low = std::exp(middle - half_width);

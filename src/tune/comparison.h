@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace rooftune {
 
@@ -21,6 +22,19 @@ struct Comparison {
   double high = 0;   // and below this likewise; infinite while they are unknown
 };
 
+// How much the logarithm of the ratio of two samples of one pass varies, and from how many free
+// differences that is known.
+struct Noise {
+  double deviation = 0;
+  int degrees_of_freedom = 0;
+};
+
+// What all rivals of a leader show of it together, each around its own mean: after two passes a
+// pair knows next to nothing of its own noise, but eight candidates know what it is here and now.
+// Robust against single samples that were disturbed. Nothing before some rival has two pairs.
+std::optional<Noise> pooled_noise(std::span<const double> leader,
+                                  const std::vector<std::span<const double>>& rivals);
+
 // Sample i of both was taken in pass i; what one of them has more is not looked at. Nothing when
 // there is no pair. margin: 0.02 is 2 %. confidence: one-sided, in (0.5, 1).
 //
@@ -30,9 +44,11 @@ struct Comparison {
 // smallest ratios is set aside, since a preempted launch says nothing about a kernel. The interval
 // is that of a trimmed mean with winsorised variance:
 //   K. K. Yuen, The two-sample trimmed t for unequal population variances, Biometrika 61 (1974).
+// Where the noise of the round is known, few pairs have no wider interval than it makes likely.
 // As everywhere, the first sample counts only until three others exist.
 std::optional<Comparison> compare(std::span<const double> leader, std::span<const double> rival,
-                                  double margin, double confidence);
+                                  double margin, double confidence,
+                                  const std::optional<Noise>& noise = std::nullopt);
 
 // Whether samples do not show the rival to be slower than the leader by more than the margin: such
 // a one may win in its place. Of one pair alone nothing is known.

@@ -50,6 +50,41 @@ TEST(Comparison, WhatSlowsAWholePassDownDoesNotMatter) {
   EXPECT_NEAR(compared->ratio, 1.05, 1e-12);
 }
 
+TEST(Comparison, TheNoiseOfARoundIsThatOfAllItsPairs) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> log_noise(0, 0.03);
+  constexpr std::size_t kRivals = 40, kPasses = 4;
+  std::vector<double> leader(kPasses, 1.0);
+  std::vector<std::vector<double>> rivals(kRivals);
+  for (std::size_t r = 0; r < kRivals; ++r) {
+    for (std::size_t pass = 0; pass < kPasses; ++pass) {
+      rivals[r].push_back((1 + 0.1 * double(r)) * std::exp(log_noise(random)));
+    }
+  }
+  const auto noise = pooled_noise(leader, {rivals.begin(), rivals.end()});
+  ASSERT_TRUE(noise);
+  EXPECT_NEAR(noise->deviation, 0.03, 0.006);
+  EXPECT_EQ(noise->degrees_of_freedom, int(kRivals * 2));  // the first samples no longer count
+  // A sample that was disturbed hardly changes it.
+  rivals[3][2] *= 20;
+  EXPECT_NEAR(pooled_noise(leader, {rivals.begin(), rivals.end()})->deviation, 0.03, 0.006);
+}
+
+TEST(Comparison, NoiseIsUnknownBeforeASecondPair) {
+  const std::vector<double> one = {1.0}, other = {1.2};
+  EXPECT_FALSE(pooled_noise(one, {other}));
+  EXPECT_FALSE(pooled_noise(one, {}));
+}
+
+TEST(Comparison, KnownNoiseTellsFromFewPairs) {
+  const std::vector<double> leader = {1.00, 1.01}, rival = {1.12, 1.10};
+  EXPECT_EQ(compare(leader, rival, kMargin, kConfidence)->standing, Standing::unclear);
+  EXPECT_EQ(compare(leader, rival, kMargin, kConfidence, Noise{0.01, 7})->standing,
+            Standing::slower);
+  EXPECT_EQ(compare(leader, rival, kMargin, kConfidence, Noise{0.2, 7})->standing,
+            Standing::unclear);
+}
+
 TEST(Comparison, APreemptedLaunchIsSetAside) {
   std::vector<double> leader(10, 1.0), rival(10, 1.05);
   leader[6] = 9;

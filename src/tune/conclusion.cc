@@ -129,7 +129,7 @@ std::vector<std::size_t> members_of_round(Decision& decision, const Problem& pro
     if (!disqualified(candidate.verdict)) members.push_back(i);
   }
   std::vector<Hopeless> hopeless;
-  members = by_guess(problem, std::move(members), &hopeless);
+  members = short_list(problem, std::move(members), hopeless);
   later.clear();
   for (auto& [i, reason] : hopeless) {
     later.push_back(i);
@@ -181,10 +181,13 @@ void record_round(Decision& decision, std::span<const std::size_t> members,
     }
     candidate.samples = schedule.samples(m);
     candidate.verdict = schedule.eliminated(m) ? Verdict::eliminated : Verdict::ranked;
-    if (schedule.eliminated(m)) {
-      candidate.reason =
-          "more than " + format_ratio(settings.eliminate_ratio) + " times the leader's time";
-    }
+    if (!schedule.eliminated(m)) continue;
+    const auto best = candidate.min_s(), leader = schedule.leader();
+    const bool far = !best || !leader || *best > *leader * settings.eliminate_ratio;
+    candidate.reason =
+        far ? "more than " + format_ratio(settings.eliminate_ratio) + " times the leader's time"
+            : "slower than the leader by more than the margin, beyond the noise of the first "
+              "passes";
   }
 }
 

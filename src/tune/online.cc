@@ -135,11 +135,11 @@ bool CallTune::too_far(std::size_t i) const {
 bool CallTune::worth_trying(const Problem& problem, std::size_t i) const {
   const auto guess = problem.predicted_s(i);
   const auto leader = schedule_->leader();
-  const auto expected = guess ? guesses_.expected_s(*guess) : std::nullopt;
+  const auto expected = guess ? guesses_.expected_s(problem.kind(i), *guess) : std::nullopt;
   if (!leader || !expected) return true;
   const double check_s = visits_[i].checked ? 0 : check_s_;
   return *expected <= most_expected_ratio(*leader, check_s) * *leader &&
-         guesses_.promising(*guess, *leader);
+         guesses_.promising(problem.kind(i), *guess, *leader);
 }
 
 // --- First launches ------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ void CallTune::take_time(const Problem& problem, std::size_t i, std::size_t memb
       return;
     }
     each = std::min(each, visits_[i].doubtful_s.value_or(each));
-    if (guess) guesses_.add(*guess, each);
+    if (guess) guesses_.add(problem.kind(i), *guess, each);
   }
   schedule_->add(member, each);
   times_[i] = time_of(i).value_or(INFINITY);

@@ -30,7 +30,7 @@ class Expectation {
       const auto seconds = candidate.estimate_s();
       const auto here = problem.predicted_s(i);
       if (!seconds || !here || !candidate.guess_s) continue;
-      errors_.add(*candidate.guess_s, *seconds);
+      errors_.add(problem.kind(i), *candidate.guess_s, *seconds);
       logarithms += std::log(*here / *candidate.guess_s);
       ++known;
     }
@@ -42,7 +42,7 @@ class Expectation {
     const auto there = candidate.estimate_s();
     const auto guess = problem_.predicted_s(i);
     if (there) return *there * (guess && candidate.guess_s ? *guess / *candidate.guess_s : growth_);
-    return guess ? errors_.expected_s(*guess) : std::nullopt;
+    return guess ? errors_.expected_s(problem_.kind(i), *guess) : std::nullopt;
   }
 
  private:

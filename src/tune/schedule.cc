@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <span>
 #include <utility>
 
-#include "tune/comparison.h"
 #include "tune/estimator.h"
 
 namespace rooftune {
@@ -48,8 +47,9 @@ std::optional<std::size_t> Schedule::next() {
     for (; cursor_ < states_.size(); ++cursor_) {
       if (wants_sample(cursor_)) return cursor_;
     }
-    // Only a pass in which others came between the two samples can be compared.
-    if (reference_ && states_[*reference_].running() && sampled_.size() > 1 &&
+    // One rival alone is sampled right after the leader: no time for the clock to move.
+    constexpr std::size_t kSeveral = 3;
+    if (reference_ && states_[*reference_].running() && sampled_.size() >= kSeveral &&
         sampled_.front() == *reference_) {
       checking_ = true;
       return reference_;
@@ -59,8 +59,9 @@ std::optional<std::size_t> Schedule::next() {
   return std::nullopt;
 }
 
-void Schedule::add(std::size_t i, double seconds) {
+void Schedule::add(std::size_t i, double seconds, std::uint64_t launches) {
   State& state = states_[i];
+  spent_s_ += seconds * double(launches);
   if (checking_) {
     checking_ = false;
     const double drift = std::abs(std::log(seconds / state.samples.back()));
@@ -141,10 +142,11 @@ void Schedule::end_pass() {
     ended_ = true;
     return;
   }
-  drop_slow();
-  const bool enough =
-      pass_ >= settings_.min_samples &&
-      (all_told(*leader) || spent_s() >= kWorth * estimate_s(states_[*leader].samples).value_or(0));
+  drop_slow(*leader);
+  const auto worth_more = [&] {
+    return spent_s_ < kWorth * estimate_s(states_[*leader].samples).value_or(INFINITY);
+  };
+  const bool enough = pass_ >= settings_.min_samples && (all_told(*leader) || !worth_more());
   if (enough || pass_ >= settings_.max_samples) {
     ended_ = true;
     return;
@@ -153,8 +155,8 @@ void Schedule::end_pass() {
   begin_pass();
 }
 
-void Schedule::drop_slow() {
-  const double leader = *this->leader();
+void Schedule::drop_slow(std::size_t leader) {
+  const double leader_s = *this->leader();
   std::vector<std::size_t> running;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].running()) running.push_back(i);
@@ -162,37 +164,39 @@ void Schedule::drop_slow() {
   std::sort(running.begin(), running.end(), [&](std::size_t a, std::size_t b) {
     return best(states_[a]).value_or(0) > best(states_[b]).value_or(0);
   });
+  const auto slow = [&](std::size_t i) {
+    if (best(states_[i]).value_or(0) > leader_s * settings_.eliminate_ratio) return true;
+    if (i == leader || pass_ >= settings_.min_samples) return false;
+    const auto found = compared(leader, i);
+    return found && found->standing == Standing::slower;
+  };
   std::size_t left = running.size();
   for (const std::size_t i : running) {
-    const auto time = best(states_[i]);
-    if (left <= static_cast<std::size_t>(settings_.survivors) || !time ||
-        *time <= leader * settings_.eliminate_ratio) {
-      break;
-    }
+    if (left <= static_cast<std::size_t>(settings_.survivors)) break;
+    if (!slow(i)) continue;
     states_[i].eliminated = true;
     --left;
   }
 }
 
-double Schedule::spent_s() const {
-  double seconds = 0;
-  for (const State& state : states_) {
-    seconds = std::accumulate(state.samples.begin(), state.samples.end(), seconds);
+std::optional<Comparison> Schedule::compared(std::size_t leader, std::size_t rival) const {
+  std::vector<std::span<const double>> rivals;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (i != leader && states_[i].valid()) rivals.emplace_back(states_[i].samples);
   }
-  return seconds;
+  return compare(states_[leader].samples, states_[rival].samples, settings_.margin,
+                 settings_.confidence, pooled_noise(states_[leader].samples, rivals));
 }
 
 // Settles those that are slower; true when nobody may still be better than the leader.
 bool Schedule::all_told(std::size_t leader) {
   bool told = true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    State& state = states_[i];
-    if (i == leader || !state.running()) continue;
-    const auto compared =
-        compare(states_[leader].samples, state.samples, settings_.margin, settings_.confidence);
-    if (compared && compared->standing == Standing::slower) {
-      state.settled = true;
-    } else if (!compared || compared->low < 1 / (1 + settings_.margin)) {
+    if (i == leader || !states_[i].running()) continue;
+    const auto found = compared(leader, i);
+    if (found && found->standing == Standing::slower) {
+      states_[i].settled = true;
+    } else if (!found || found->low < 1 / (1 + settings_.margin)) {
       told = false;
     }
   }

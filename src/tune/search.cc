@@ -51,6 +51,7 @@ class Search {
     std::vector<std::size_t> members;
     const auto begin_round = [&](const std::vector<std::size_t>& round) {
       members = members_of_round(decision_, problem_, round, later_);
+      launched_ = 0;
       const std::size_t threads =
           client_.capabilities().compiles_at_run_time ? std::thread::hardware_concurrency() : 0;
       preparation_.emplace(
@@ -189,9 +190,13 @@ class Search {
   bool worth_measuring(std::size_t i, const Schedule& schedule) {
     const auto guess = problem_.predicted_s(i);
     const auto leader = schedule.leader();
-    if (!guess || !leader || guesses_.promising(*guess, *leader)) return true;
+    if (!guess || !leader) return true;
+    const bool promising = guesses_.promising(problem_.kind(i), *guess, *leader);
+    if (promising && launched_ < problem_.shortlist().most_measured) return true;
     evidence(i).verdict = Verdict::eliminated;
-    evidence(i).reason = "not expected to come near the leader, as others kept to their guesses";
+    evidence(i).reason =
+        promising ? "better guesses had been measured, as many as a search is to launch"
+                  : "not expected to come near the leader, as others kept to their guesses";
     later_.push_back(i);
     return false;
   }
@@ -207,8 +212,16 @@ class Search {
       if (!again) return std::nullopt;
       each = std::min(*each, *again);
     }
-    guesses_.add(*guess, *each);
     return each;
+  }
+
+  // A sample of a candidate, and what it cost since `launches` had been made.
+  void add_sample(std::size_t i, std::size_t member, double seconds, std::uint64_t launches,
+                  Schedule& schedule) {
+    const auto guess = problem_.predicted_s(i);
+    if (guess && schedule.samples(member).empty()) guesses_.add(problem_.kind(i), *guess, seconds);
+    schedule.add(member, seconds, decision_.cost.launches - launches);
+    check_roofline(seconds, schedule);
   }
 
   // The shortest row of launches that the clock can tell. Who is left after the first pass is close
@@ -221,7 +234,9 @@ class Search {
 
   void take_sample(std::size_t i, std::size_t member, Schedule& schedule) {
     const double shortest = shortest_row(member, schedule);
+    const std::uint64_t launches = decision_.cost.launches;
     if (!measurement_.launched(i)) {
+      ++launched_;
       const auto once = measurement_.first_launch(i, *preparation_);
       if (!once) {
         schedule.fail(member);
@@ -236,9 +251,8 @@ class Search {
         decision_.partial = true;
         return;
       }
-      if (*once >= shortest && tells(*once, schedule)) {
-        schedule.add(member, *once);
-        check_roofline(*once, schedule);
+      if (*once >= shortest && tells(i, *once, schedule)) {
+        add_sample(i, member, *once, launches, schedule);
         return;
       }
       measurement_.expect(i, *once, shortest);
@@ -249,22 +263,24 @@ class Search {
       schedule.fail(member);
       return;
     }
-    schedule.add(member, *each);
-    check_roofline(*each, schedule);
+    add_sample(i, member, *each, launches, schedule);
   }
 
   // Whether the time of a first launch may stand for a candidate. It finds operands, code and
   // scratch memory cold, and the first candidate of a round finds the operands colder than the
   // others do, which costs up to a few milliseconds: little beside a long launch. A short one is
   // repeated, unless it is so slow that no warmth can save it.
-  bool tells(double once, const Schedule& schedule) const {
-    constexpr double kLong = 5e-3, kHopeless = 10, kWorthSaving = 1e-3;
+  bool tells(std::size_t i, double once, const Schedule& schedule) const {
+    constexpr double kLong = 5e-3, kHopeless = 4, kWorthSaving = 0.2e-3;
     // Where kernels are compiled, the first launch also loads code and takes memory from the
     // system.
     constexpr double kLongAfterLoading = 0.1;
     if (client_.capabilities().compiles_at_run_time) return once >= kLongAfterLoading;
     const auto leader = schedule.leader();
-    return once >= kLong || (leader && once > kHopeless * *leader && once > kWorthSaving);
+    const auto guess = problem_.predicted_s(i);
+    if (once >= kLong) return true;
+    return leader && once > kHopeless * *leader && once - *leader > kWorthSaving &&
+           !(guess && guesses_.surprising(*guess, once));
   }
 
   TuneContext& context_;
@@ -281,6 +297,7 @@ class Search {
   std::vector<std::size_t> later_;          // of the round in progress: cut off by their guesses
   std::optional<Preparation> preparation_;  // likewise
   GuessCheck guesses_;
+  std::size_t launched_ = 0;  // candidates of the round in progress
   Measurement measurement_;
 };
 

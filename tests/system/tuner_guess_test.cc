@@ -154,10 +154,70 @@ TEST(Guesses, OfAKindOnlySomeAreMeasured) {
       [](auto& set) { set.shortlist({.most = 16, .worst_ratio = 2.5, .most_of_a_kind = 2}); });
   ASSERT_TRUE(world.call());
   EXPECT_THAT(launched(*world.device, candidates),
-              ElementsAre("tile1", "tile2", "strip1", "own1", "own2", "own3", "naive"));
+              ElementsAre("tile1", "strip1", "own1", "own2", "own3", "naive", "tile2"));
   const Decision decision = world.decision();
   EXPECT_EQ(decision.find("tile3")->verdict, Verdict::eliminated);
   EXPECT_THAT(decision.find("tile3")->reason, HasSubstr("its kind"));
+}
+
+// The first of a kind shows how good it is here: the others of a bad one are not launched, however
+// good their guesses look.
+TEST(Guesses, TheFirstOfAKindSpeaksForTheOthers) {
+  std::vector<ToyCandidate> candidates = {guessed("naive", 2.9e-4)};
+  for (const auto& [name, kind, seconds] : {std::tuple{"bad1", "bad", 1.0e-4},
+                                            {"bad2", "bad", 1.1e-4},
+                                            {"good1", "good", 1.4e-4},
+                                            {"good2", "good", 1.5e-4},
+                                            {"good3", "good", 2.0e-4}}) {
+    candidates.push_back(guessed(name, seconds));
+    candidates.back().kind = kind;
+  }
+  ToyWorld world(std::make_shared<FakeClient>(toy_script({{"naive", 9e-4},
+                                                          {"bad1", 4e-4},
+                                                          {"bad2", 4.4e-4},
+                                                          {"good1", 1.4e-4},
+                                                          {"good2", 1.3e-4},
+                                                          {"good3", 2e-4}})),
+                 candidates, thorough(), {},
+                 [](auto& set) { set.shortlist({.most = 16, .worst_ratio = 3}); });
+  ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.report.candidate, "good2");
+  EXPECT_EQ(world.device->launches("bad1"), 2u) << "the one that is checked, and one that is timed";
+  EXPECT_EQ(world.device->launches("bad2"), 0u);
+  EXPECT_EQ(world.device->launches("good3"), 0u);
+  EXPECT_THAT(world.decision().find("bad2")->reason, HasSubstr("not expected to come near"));
+}
+
+TEST(Guesses, SoManyAreLaunchedAtMost) {
+  std::vector<ToyCandidate> candidates = {guessed("naive", 1.9e-4)};
+  for (int i = 0; i < 9; ++i) {
+    candidates.push_back(guessed("k" + std::to_string(i), 1e-4 * (1 + 0.01 * i)));
+  }
+  ToyWorld world(
+      std::make_shared<FakeClient>(equal_script(candidates)), candidates, thorough(), {},
+      [](auto& set) { set.shortlist({.most = 9, .most_measured = 5, .worst_ratio = 3}); });
+  ASSERT_TRUE(world.call());
+  EXPECT_THAT(launched(*world.device, candidates), ElementsAre("k0", "k1", "k2", "k3", "k4"));
+  const Decision decision = world.decision();
+  EXPECT_THAT(decision.find("k7")->reason, HasSubstr("as many as a search is to launch"));
+  EXPECT_THAT(decision.find("naive")->reason, HasSubstr("times as long as the best guess"));
+}
+
+// Were those to fail, the others have their turn.
+TEST(Guesses, SoManyAtMostDoesNotLeaveACallWithoutAResult) {
+  std::vector<ToyCandidate> candidates = {guessed("naive", 1.9e-4)};
+  FakeScript script;
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    candidates.push_back(guessed(name, 1e-4 * (1 + 0.01 * i)));
+    script.kernels[name] = toy(kFast);
+    if (i < 2) script.kernels[name].damage = FakeOutput::wrong;
+  }
+  script.kernels["naive"] = toy(kSlowest);
+  ToyWorld world(std::make_shared<FakeClient>(script), candidates, thorough(), {},
+                 [](auto& set) { set.shortlist({.most = 9, .most_measured = 2}); });
+  ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.report.candidate, "k2");
 }
 
 TEST(Guesses, AreComparedInsideOfARound) {

@@ -68,7 +68,7 @@ void add_cpu_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
   set.group("best_guesses", [](const MatmulKey&) { return 3; });
   // Where guesses were compared with times, three of a technique were as good as any number of it,
   // and left room for others. How many of these are launched is seen while they are measured.
-  set.shortlist({.most = 8, .worst_ratio = 3, .most_of_a_kind = 3});
+  set.shortlist({.most = 24, .most_measured = 8, .worst_ratio = 3, .most_of_a_kind = 3});
   for (const CpuMatmulCandidate& row : cpu_matmul_candidates()) {
     if (!usable(client, row.isa)) continue;
     const std::string version(kernel_source_hash("matmul", row.source));
