@@ -235,6 +235,7 @@ class Search {
   void take_sample(std::size_t i, std::size_t member, Schedule& schedule) {
     const double shortest = shortest_row(member, schedule);
     const std::uint64_t launches = decision_.cost.launches;
+    double first_launch_s = INFINITY;
     if (!measurement_.launched(i)) {
       ++launched_;
       const auto once = measurement_.first_launch(i, *preparation_);
@@ -256,6 +257,7 @@ class Search {
         return;
       }
       measurement_.expect(i, *once, shortest);
+      if (*once >= shortest) first_launch_s = *once;
     }
     const bool first = schedule.samples(member).empty();
     const auto each = first ? first_row(i, shortest) : measurement_.row(i, shortest);
@@ -263,7 +265,8 @@ class Search {
       schedule.fail(member);
       return;
     }
-    add_sample(i, member, *each, launches, schedule);
+    // A first launch is rarely faster than what follows: then it is that which was disturbed.
+    add_sample(i, member, std::min(*each, first_launch_s), launches, schedule);
   }
 
   // Whether the time of a first launch may stand for a candidate. It finds operands, code and

@@ -210,6 +210,17 @@ TEST(CudaKernelsTest, NamesAreUniqueAndTheFirstIsTheFallback) {
 }
 
 // Everything that the tuner may ask about a product can be answered from its key.
+TEST(CudaKernelsTest, ATechniqueIsTheNameWithoutItsSizes) {
+  EXPECT_EQ(technique_of("wgmma_coop_128x256_c2"), "wgmma_coop");
+  EXPECT_EQ(technique_of("repacked_wgmma_f8_one_64x128"), "repacked_wgmma_f8_one");
+  EXPECT_EQ(technique_of("stream_8k"), "stream");
+  EXPECT_EQ(technique_of("simple_tma_mma"), "reference");
+  std::set<std::string_view> techniques;
+  const auto all = all_cuda_candidates();
+  for (const auto& candidate : all) techniques.insert(technique_of(candidate->name()));
+  EXPECT_LT(4 * techniques.size(), all.size()) << "few enough that the first of each can be tried";
+}
+
 TEST(CudaKernelsTest, EachPlansKernelsForWhatItTakes) {
   const auto all = all_cuda_candidates();
   const CudaMachine machine{90, 132, 232448, 60u << 20};

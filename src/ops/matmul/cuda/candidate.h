@@ -77,6 +77,7 @@ class CudaCandidate {
   CudaCandidate(const CudaCandidate&) = delete;
   CudaCandidate& operator=(const CudaCandidate&) = delete;
 
+  // The technique and then its sizes: "wgmma_coop_128x256_c2".
   const std::string& name() const { return name_; }
   CudaNeeds needs() const { return needs_; }
 
@@ -122,6 +123,11 @@ class CudaCandidate {
   const std::string name_;
   const CudaNeeds needs_;
 };
+
+// The words of a name before its sizes, which begin with a digit: "wgmma_coop". Candidates of one
+// technique differ in sizes, and their guesses are right or wrong alike. Those that are named after
+// no size, as the reference system names its own, are taken for one: they share their tiles.
+std::string_view technique_of(std::string_view name);
 
 using CudaCandidates = std::vector<std::unique_ptr<CudaCandidate>>;
 

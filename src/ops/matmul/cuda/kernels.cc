@@ -56,6 +56,15 @@ CudaCandidates all_cuda_candidates() {
   return rows;
 }
 
+std::string_view technique_of(std::string_view name) {
+  for (std::size_t end = name.find('_'); end != std::string_view::npos;
+       end = name.find('_', end + 1)) {
+    const bool sizes = end + 1 < name.size() && name[end + 1] >= '0' && name[end + 1] <= '9';
+    if (sizes) return name.substr(0, end);
+  }
+  return "reference";
+}
+
 Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan) {
   auto text = text_of(plan.file);
   if (!text) return std::unexpected(text.error());
