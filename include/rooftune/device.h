@@ -275,6 +275,7 @@ class Client {
 
   // Seconds that `repeats` calls of `body` took together on the stream, on the device's clock.
   // `body` enqueues work on that stream. Not divided by repeats: the caller knows the number.
+  // A device that knows that several calls were disturbed may make them all once more.
   // Errors: whatever body returned; not_timed when the clock gave no positive, finite time.
   Result<double> profile(Stream stream, FunctionRef<Status()> body, int repeats);
 
@@ -327,6 +328,10 @@ class Client {
   virtual Result<Built> do_build(const KernelSource& source) = 0;
   virtual Result<std::shared_ptr<const Kernel>> do_load(const KernelSource& source,
                                                         std::string_view binary);
+  // The cache of binaries, for kernels of the device's own: these are in no table, not counted and
+  // told to nobody.
+  std::optional<std::string> cached_binary(const KernelId& id);
+  void keep_binary(const KernelId& id, std::string_view binary);
 
  private:
   struct TableEntry {

@@ -60,12 +60,7 @@ void Client::set_binary_cache(BinaryCache* cache) {
 }
 
 Result<std::shared_ptr<const Kernel>> Client::build_or_load(const KernelSource& source) {
-  std::optional<std::string> binary;
-  {
-    const std::shared_lock lock(cache_mutex_);
-    if (binary_cache_ != nullptr) binary = binary_cache_->load(source.id);
-  }
-  if (binary) {
+  if (const auto binary = cached_binary(source.id)) {
     Result<std::shared_ptr<const Kernel>> loaded = do_load(source, *binary);
     if (loaded && *loaded != nullptr) return loaded;
     // A binary that does not load costs a compilation and nothing else: the cache is disposable.
@@ -86,11 +81,18 @@ Result<std::shared_ptr<const Kernel>> Client::build_or_load(const KernelSource& 
     return fail(ErrorKind::internal,
                 fmt::format("{}: building \"{}\" gave no kernel", name_, source.id.name));
   }
-  if (!built->binary.empty()) {
-    const std::shared_lock lock(cache_mutex_);
-    if (binary_cache_ != nullptr) binary_cache_->save(source.id, built->binary);
-  }
+  if (!built->binary.empty()) keep_binary(source.id, built->binary);
   return std::move(built->kernel);
+}
+
+std::optional<std::string> Client::cached_binary(const KernelId& id) {
+  const std::shared_lock lock(cache_mutex_);
+  return binary_cache_ != nullptr ? binary_cache_->load(id) : std::nullopt;
+}
+
+void Client::keep_binary(const KernelId& id, std::string_view binary) {
+  const std::shared_lock lock(cache_mutex_);
+  if (binary_cache_ != nullptr) binary_cache_->save(id, binary);
 }
 
 Result<std::shared_ptr<const Kernel>> Client::do_load(const KernelSource& source,

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "device/cuda/compiler.h"
+#include "device/cuda/stream_holder.h"
 #include "ops/matmul/cuda/priority.h"
 #include "ops/matmul/cuda/trial_memory.h"
 #include "ops/matmul/problem.h"
@@ -196,6 +197,21 @@ TEST(CudaKernelsTest, CompileWithinWhatTheyDeclare) {
   }
   for (std::thread& thread : threads) thread.join();
   std::printf("%zu kernels compiled by NVRTC %s\n", all.size(), (*compiler)->version().c_str());
+}
+
+TEST(CudaKernelsTest, WhatHoldsAStreamBackCompiles) {
+  const auto compiler = CudaCompiler::get();
+  if (!compiler) GTEST_SKIP() << compiler.error().text;
+  const auto text = StreamHolder::kernel_text();
+  ASSERT_TRUE(text) << text.error().text;
+  const auto known = (*compiler)->architectures();
+  for (const int capability : {80, 90, 100, 120}) {
+    if (std::find(known.begin(), known.end(), capability) == known.end()) continue;
+    const auto output = (*compiler)->compile(*text, "hold.cu", {}, cuda_architecture(capability));
+    ASSERT_TRUE(output) << output.error().text;
+    EXPECT_EQ(output->log.find("warning"), std::string::npos) << output->log;
+    EXPECT_EQ(number_before(output->log, "bytes spill stores", false), 0) << output->log;
+  }
 }
 
 TEST(CudaKernelsTest, NamesAreUniqueAndTheFirstIsTheFallback) {

@@ -12,11 +12,15 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "device/cuda/compiler.h"
 #include "device/cuda/context.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/fill.h"
 #include "device/cuda/matrix_units.h"
 #include "device/cuda/probes.h"
+#include "device/cuda/stream_holder.h"
+#include "device/cuda/timers.h"
 
 namespace rooftune {
 namespace {
@@ -36,7 +40,9 @@ class Cuda final : public CudaClient {
       : CudaClient(std::move(name)),
         context_(std::move(context)),
         driver_(context_->driver),
-        device_(device) {}
+        device_(device),
+        timers_(context_),
+        holder_([this] { return hold_kernel(); }) {}
 
   ~Cuda() override {
     if (pool_ == nullptr) return;
@@ -151,9 +157,19 @@ class Cuda final : public CudaClient {
     return done ? checked(driver_.stream_synchronize(native(stream)), "a read") : done;
   }
   Status fill(Stream stream, void* device, std::span<const std::byte> pattern,
-              std::uint64_t bytes) override;
+              std::uint64_t bytes) override {
+    if (pattern.empty() || pattern.size() > 16) {
+      return fail(ErrorKind::invalid_argument,
+                  fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
+    }
+    if (bytes == 0) return {};
+    const CudaContext::Apart apart(*context_);
+    return checked(cuda_fill(driver_, native(stream), device, pattern, bytes), "a fill");
+  }
 
   Result<Stream> create_stream() override {
+    // Who wants a stream is about to measure.
+    if (capabilities().has_feature("nvrtc")) holder_.get_ready();
     const CudaContext::Apart apart(*context_);
     CUstream stream = nullptr;
     // Non-blocking: work on the legacy default stream neither waits for it nor holds it up.
@@ -166,7 +182,7 @@ class Cuda final : public CudaClient {
     const CudaContext::Apart apart(*context_);
     driver_.stream_destroy(native(stream));
     // What graphs that were measured on it had as scratch memory.
-    driver_.trim_graph_memory(device_);
+    if (made_graphs_.exchange(false)) driver_.trim_graph_memory(device_);
   }
   Status synchronize(Stream stream) override {
     const CudaContext::Apart apart(*context_);
@@ -353,8 +369,16 @@ class Cuda final : public CudaClient {
   }
   using GraphOwner =
       std::unique_ptr<std::remove_pointer_t<CUgraphExec>, decltype(&::cuGraphExecDestroy)>;
-  // The calls of body as a graph; null when they cannot be captured.
-  GraphOwner captured(Stream stream, FunctionRef<Status()> body, int repeats);
+  // The calls of a row as a graph; null when they cannot be captured.
+  GraphOwner captured(Stream stream, FunctionRef<Status()> row);
+  // What holds streams back: on a thread of holder_.
+  Result<std::shared_ptr<const Kernel>> hold_kernel();
+  // Enqueues work between the two events of a timer, and what the device says of it afterwards.
+  Status enqueue_timed(Stream stream, const CudaTimer& timer, FunctionRef<Status()> work) const;
+  Result<double> time_of(const CudaTimer& timer) const;
+  // The row behind a stream that is held back; nothing where that cannot be or was disturbed.
+  std::optional<Result<double>> profile_held(Stream stream, CudaTimer& timer,
+                                             FunctionRef<Status()> row, int calls);
 
   const std::shared_ptr<CudaContext> context_;
   const CudaDriver& driver_;
@@ -364,58 +388,10 @@ class Cuda final : public CudaClient {
   mutable std::atomic<CUresult> fault_{CUDA_SUCCESS};
   int capability_ = 0;
   std::uint32_t shared_bytes_ = 0;
+  std::atomic<bool> made_graphs_{false};  // since their memory was given back
+  CudaTimers timers_;
+  StreamHolder holder_;  // goes first: its thread uses the others
 };
-
-Status Cuda::fill(Stream stream, void* device, std::span<const std::byte> pattern,
-                  std::uint64_t bytes) {
-  if (pattern.empty() || pattern.size() > 16) {
-    return fail(ErrorKind::invalid_argument,
-                fmt::format("a fill pattern has 1 to 16 bytes, not {}", pattern.size()));
-  }
-  if (bytes == 0) return {};
-  const CudaContext::Apart apart(*context_);
-  const std::uint64_t size = pattern.size();
-  const bool whole = bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % size == 0;
-  std::uint32_t word = 0;
-  if (size <= 4) std::memcpy(&word, pattern.data(), size);
-  CUresult done = CUDA_SUCCESS;
-  const bool one_byte = std::all_of(pattern.begin(), pattern.end(),
-                                    [&](std::byte each) { return each == pattern.front(); });
-  const bool words =
-      size % 4 == 0 && bytes % size == 0 && reinterpret_cast<std::uintptr_t>(device) % 4 == 0;
-  if (one_byte) {
-    done = driver_.set_bytes(pointer(device), static_cast<unsigned char>(pattern.front()), bytes,
-                             native(stream));
-  } else if (size == 2 && whole) {
-    done = driver_.set_halves(pointer(device), static_cast<unsigned short>(word), bytes / 2,
-                              native(stream));
-  } else if (size == 4 && words) {
-    done = driver_.set_words(pointer(device), word, bytes / 4, native(stream));
-  } else if (words) {
-    // One column of words after the other, a pattern apart.
-    for (std::uint64_t at = 0; at < size && done == CUDA_SUCCESS; at += 4) {
-      std::memcpy(&word, pattern.data() + at, 4);
-      done = driver_.set_columns(pointer(device) + at, size, word, 1, bytes / size, native(stream));
-    }
-  } else {
-    // A first piece from the host, and then what is there already as the source of the next, twice
-    // as long, piece; its length stays a multiple of the pattern's until the last one.
-    constexpr std::uint64_t kFirst = 64;  // patterns
-    std::array<std::byte, 16 * kFirst> piece;
-    for (std::uint64_t i = 0; i < kFirst; ++i) {
-      std::memcpy(piece.data() + i * size, pattern.data(), size);
-    }
-    std::uint64_t filled = std::min(bytes, kFirst * size);
-    done = driver_.copy_to_device(pointer(device), piece.data(), filled, native(stream));
-    while (done == CUDA_SUCCESS && filled < bytes) {
-      const std::uint64_t next = std::min(filled, bytes - filled);
-      done =
-          driver_.copy_on_device(pointer(device) + filled, pointer(device), next, native(stream));
-      filled += next;
-    }
-  }
-  return checked(done, "a fill");
-}
 
 Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
                                                     std::string_view binary) {
@@ -450,12 +426,11 @@ Result<std::shared_ptr<const Kernel>> Cuda::do_load(const KernelSource& source,
   return kernel;
 }
 
-Cuda::GraphOwner Cuda::captured(Stream stream, FunctionRef<Status()> body, int repeats) {
+Cuda::GraphOwner Cuda::captured(Stream stream, FunctionRef<Status()> row) {
   if (driver_.begin_capture(native(stream), CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) {
     return {nullptr, driver_.graph_exec_destroy};
   }
-  Status ran = {};
-  for (int i = 0; i < repeats && ran; ++i) ran = body();
+  const Status ran = row();
   CUgraph graph = nullptr;
   const CUresult ended = driver_.end_capture(native(stream), &graph);
   CUgraphExec executable = nullptr;
@@ -464,49 +439,104 @@ Cuda::GraphOwner Cuda::captured(Stream stream, FunctionRef<Status()> body, int r
     executable = nullptr;
   }
   if (graph != nullptr) driver_.graph_destroy(graph);
-  // A body that cannot be captured is run as it is: its own error then comes from there.
+  made_graphs_.store(true, std::memory_order_relaxed);
+  // A row that cannot be captured is run as it is: its own error then comes from there.
   return {executable, driver_.graph_exec_destroy};
 }
 
-Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
-  const CudaContext::Apart apart(*context_);
-  auto begin = make_event();
-  auto end = make_event();
-  if (!begin) return std::unexpected(begin.error());
-  if (!end) return std::unexpected(end.error());
-  // Several short kernels in a row would be timed at the rate at which the host launches them; as a
-  // graph they follow each other at the rate of the device. More nodes than this take longer to
-  // make than they run, and fill no gap that a thousand did not.
-  constexpr int kMostNodes = 1024;
-  GraphOwner graph(nullptr, driver_.graph_exec_destroy);
-  if (repeats > 1 && repeats <= kMostNodes && stream.native != 0) {
-    graph = captured(stream, body, repeats);
-    // To bring the graph to the device is not what is to be timed.
-    if (graph != nullptr && driver_.graph_upload(graph.get(), native(stream)) != CUDA_SUCCESS) {
-      graph.reset();
-    }
+Result<std::shared_ptr<const Kernel>> Cuda::hold_kernel() {
+  const auto text = StreamHolder::kernel_text();
+  if (!text) return std::unexpected(text.error());
+  KernelSource source;
+  source.id = {"hold", digest(*text), {}};
+  source.text = *text;
+  if (const auto binary = cached_binary(source.id)) {
+    if (auto loaded = do_load(source, *binary)) return loaded;
   }
+  auto built = do_build(source);
+  if (!built) return std::unexpected(std::move(built.error()));
+  keep_binary(source.id, built->binary);
+  return std::move(built->kernel);
+}
 
-  Status done = {};
-  if (graph != nullptr) {
-    done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
-    if (done) done = checked(driver_.graph_launch(graph.get(), native(stream)), "a graph");
-  } else {
-    done = checked(driver_.event_record((*begin)->event, native(stream)), "an event");
-    for (int i = 0; i < repeats && done; ++i) done = body();
-  }
-  if (!done) return std::unexpected(std::move(done.error()));
-  done = checked(driver_.event_record((*end)->event, native(stream)), "an event");
-  if (done) done = checked(driver_.event_synchronize((*end)->event), "the work that was timed");
+Status Cuda::enqueue_timed(Stream stream, const CudaTimer& timer,
+                           FunctionRef<Status()> work) const {
+  Status done = checked(driver_.event_record(timer.begin, native(stream)), "an event");
+  if (done) done = work();
+  if (done) done = checked(driver_.event_record(timer.end, native(stream)), "an event");
+  return done;
+}
+
+Result<double> Cuda::time_of(const CudaTimer& timer) const {
+  Status done = checked(driver_.event_synchronize(timer.end), "the work that was timed");
   if (!done) return std::unexpected(std::move(done.error()));
   float milliseconds = 0;
-  done = checked(driver_.event_elapsed(&milliseconds, (*begin)->event, (*end)->event), "a time");
+  done = checked(driver_.event_elapsed(&milliseconds, timer.begin, timer.end), "a time");
   if (!done) return std::unexpected(std::move(done.error()));
   const double seconds = double(milliseconds) * 1e-3;
   if (!(seconds > 0) || !std::isfinite(seconds)) {
     return fail(ErrorKind::not_timed, fmt::format("the clock gave {} s", seconds));
   }
   return seconds;
+}
+
+std::optional<Result<double>> Cuda::profile_held(Stream stream, CudaTimer& timer,
+                                                 FunctionRef<Status()> row, int calls) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver_.stream_capturing(native(stream), &status) != CUDA_SUCCESS ||
+      status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    return std::nullopt;  // replayed, it would hold streams for a host that is gone
+  }
+  auto hold = holder_.hold(native(stream), timer, calls);
+  if (!hold) return std::nullopt;
+  Status done = enqueue_timed(stream, timer, row);
+  hold->let_go();
+  if (!done) {
+    // The words are looked at until then.
+    driver_.stream_synchronize(native(stream));
+    return std::unexpected(std::move(done.error()));
+  }
+  auto seconds = time_of(timer);
+  if (!seconds) return seconds;
+  const bool late = hold->late();
+  holder_.note(late);
+  if (late) return std::nullopt;
+  return seconds;
+}
+
+Result<double> Cuda::do_profile(Stream stream, FunctionRef<Status()> body, int repeats) {
+  const CudaContext::Apart apart(*context_);
+  const auto timer = timers_.take();
+  if (!timer) return std::unexpected(checked(timer.error(), "a new event").error());
+  const auto row = [&] {
+    Status done;
+    for (int i = 0; i < repeats && done; ++i) done = body();
+    return done;
+  };
+  // Several short kernels in a row would be timed at the rate at which the host launches them; held
+  // back or as a graph they follow each other at the rate of the device.
+  const bool several = repeats > 1 && stream.native != 0;
+  if (several) {
+    if (auto held = profile_held(stream, **timer, row, repeats)) return *std::move(held);
+  }
+  // More nodes than this take longer to make than they run, and fill no gap that a thousand did
+  // not.
+  constexpr int kMostNodes = 1024;
+  GraphOwner graph(nullptr, driver_.graph_exec_destroy);
+  if (several && repeats <= kMostNodes) {
+    graph = captured(stream, row);
+    // To bring the graph to the device is not what is to be timed.
+    if (graph != nullptr && driver_.graph_upload(graph.get(), native(stream)) != CUDA_SUCCESS) {
+      graph.reset();
+    }
+  }
+  const auto launch_graph = [&] {
+    return checked(driver_.graph_launch(graph.get(), native(stream)), "a graph");
+  };
+  Status done = graph != nullptr ? enqueue_timed(stream, **timer, launch_graph)
+                                 : enqueue_timed(stream, **timer, row);
+  if (!done) return std::unexpected(std::move(done.error()));
+  return time_of(**timer);
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ Result<CudaDriver> load() {
   find(driver.launch, ROOFTUNE_TEXT(cuLaunchKernel));
   find(driver.allocate, ROOFTUNE_TEXT(cuMemAlloc));
   find(driver.free, ROOFTUNE_TEXT(cuMemFree));
+  find(driver.allocate_on_host, ROOFTUNE_TEXT(cuMemHostAlloc));
+  find(driver.free_on_host, ROOFTUNE_TEXT(cuMemFreeHost));
+  find(driver.host_memory_on_device, ROOFTUNE_TEXT(cuMemHostGetDevicePointer));
   find(driver.allocate_from_pool, ROOFTUNE_TEXT(cuMemAllocFromPoolAsync));
   find(driver.free_async, ROOFTUNE_TEXT(cuMemFreeAsync));
   find(driver.create_pool, ROOFTUNE_TEXT(cuMemPoolCreate));

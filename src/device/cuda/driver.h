@@ -35,6 +35,9 @@ struct CudaDriver {
   decltype(&::cuLaunchKernel) launch;
   decltype(&::cuMemAlloc) allocate;
   decltype(&::cuMemFree) free;
+  decltype(&::cuMemHostAlloc) allocate_on_host;
+  decltype(&::cuMemFreeHost) free_on_host;
+  decltype(&::cuMemHostGetDevicePointer) host_memory_on_device;
   decltype(&::cuMemAllocFromPoolAsync) allocate_from_pool;
   decltype(&::cuMemFreeAsync) free_async;
   decltype(&::cuMemPoolCreate) create_pool;

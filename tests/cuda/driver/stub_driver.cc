@@ -13,6 +13,11 @@
 //   faults       the first kernel faults: whatever the driver is asked for after that is refused
 //   works        nothing
 // Compiled with STUB_CUDA_LACKS, it lacks two functions.
+//
+// The one kernel that it knows is that which holds a stream back, by its block of one thread: who
+// waits for what lies behind it before it was let go waits until its time is over.
+//
+// A test that has loaded it may ask how often a function was called: stub_calls("cuLaunchKernel").
 #include <cuda.h>
 
 #include <atomic>
@@ -21,8 +26,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "device/cuda/hold_args.h"
 
 // cuda.h may rename it to a later form, which we do not use.
 #undef cuEventElapsedTime
@@ -63,14 +71,32 @@ std::size_t memory_used = 0;
 
 CUstream_st& of(CUstream stream) { return stream == nullptr ? default_stream : *stream; }
 
-// The answer to a call that needs the context.
-CUresult answer() {
+std::mutex calls_mutex;
+std::map<std::string, std::uint64_t, std::less<>> calls;
+
+// What holds a stream back and was not waited for yet.
+std::mutex hold_mutex;
+rooftune::HoldArgs hold = {};
+
+// Nobody lets go who waits.
+void wait_for_hold() {
+  const std::lock_guard lock(hold_mutex);
+  if (hold.words != nullptr && hold.words->open != hold.ticket) hold.words->late = hold.ticket;
+  hold = {};
+}
+
+// The answer to a call that needs the context; who calls is counted.
+CUresult answer(const char* who = __builtin_FUNCTION()) {
+  {
+    const std::lock_guard lock(calls_mutex);
+    ++calls[who];
+  }
   if (fault != CUDA_SUCCESS) return fault;
   return contexts.empty() || contexts.back() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-CUresult allocate(CUdeviceptr* where, std::size_t bytes) {
-  if (const CUresult done = answer(); done != CUDA_SUCCESS) return done;
+CUresult allocate(CUdeviceptr* where, std::size_t bytes, const char* who = __builtin_FUNCTION()) {
+  if (const CUresult done = answer(who); done != CUDA_SUCCESS) return done;
   constexpr std::size_t kAlignment = 256;  // the driver's
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const std::lock_guard lock(memory_mutex);
@@ -84,41 +110,43 @@ CUresult allocate(CUdeviceptr* where, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult release(CUdeviceptr where) {
+CUresult release(CUdeviceptr where, const char* who = __builtin_FUNCTION()) {
   const std::lock_guard lock(memory_mutex);
   const auto found = memory.find(where);
   if (found == memory.end()) return CUDA_ERROR_INVALID_VALUE;
   memory_used -= found->second;
   memory.erase(found);
   std::free(reinterpret_cast<void*>(where));
-  return answer();
+  return answer(who);
 }
 
-CUresult copy(void* to, const void* from, std::size_t bytes) {
-  if (const CUresult done = answer(); done != CUDA_SUCCESS) return done;
+CUresult copy(void* to, const void* from, std::size_t bytes,
+              const char* who = __builtin_FUNCTION()) {
+  if (const CUresult done = answer(who); done != CUDA_SUCCESS) return done;
   std::memmove(to, from, bytes);
   return CUDA_SUCCESS;
 }
 
 template <class T>
-CUresult set(CUdeviceptr where, T value, std::size_t count) {
-  if (const CUresult done = answer(); done != CUDA_SUCCESS) return done;
+CUresult set(CUdeviceptr where, T value, std::size_t count,
+             const char* who = __builtin_FUNCTION()) {
+  if (const CUresult done = answer(who); done != CUDA_SUCCESS) return done;
   auto* const elements = reinterpret_cast<T*>(where);
   for (std::size_t i = 0; i < count; ++i) elements[i] = value;
   return CUDA_SUCCESS;
 }
 
 template <class T>
-CUresult make(T** handle) {
-  const CUresult done = answer();
+CUresult make(T** handle, const char* who = __builtin_FUNCTION()) {
+  const CUresult done = answer(who);
   if (done == CUDA_SUCCESS) *handle = new T;
   return done;
 }
 
 template <class T>
-CUresult destroy(T* handle) {
+CUresult destroy(T* handle, const char* who = __builtin_FUNCTION()) {
   delete handle;
-  return answer();
+  return answer(who);
 }
 
 struct Named {
@@ -151,6 +179,12 @@ const Named* named(CUresult result) {
 }  // namespace
 
 extern "C" {
+
+std::uint64_t stub_calls(const char* function) {
+  const std::lock_guard lock(calls_mutex);
+  const auto found = calls.find(function);
+  return found == calls.end() ? 0 : found->second;
+}
 
 CUresult cuInit(unsigned int) {
   if (is("no_init")) return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
@@ -261,10 +295,15 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
   return answer();
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return answer(); }
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, CUstream, void**, void**) {
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned threads, unsigned,
+                        unsigned, unsigned, CUstream, void** parameters, void**) {
   const CUresult done = answer();
   if (done == CUDA_SUCCESS && is("refuses")) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (done == CUDA_SUCCESS && threads == 1) {
+    const std::lock_guard lock(hold_mutex);
+    hold = *static_cast<const rooftune::HoldArgs*>(parameters[0]);
+    return done;
+  }
   // The launch itself is over before the kernel does what it must not.
   if (is("faults")) fault = CUDA_ERROR_ILLEGAL_ADDRESS;
   return done;
@@ -272,6 +311,18 @@ CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsi
 
 CUresult cuMemAlloc(CUdeviceptr* where, std::size_t bytes) { return allocate(where, bytes); }
 CUresult cuMemFree(CUdeviceptr where) { return release(where); }
+CUresult cuMemHostAlloc(void** where, std::size_t bytes, unsigned) {
+  *where = std::calloc(1, bytes);
+  return answer();
+}
+CUresult cuMemFreeHost(void* where) {
+  std::free(where);
+  return answer();
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* on_device, void* where, unsigned) {
+  *on_device = reinterpret_cast<CUdeviceptr>(where);
+  return answer();
+}
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* where, std::size_t bytes, CUmemoryPool, CUstream) {
   return allocate(where, bytes);
 }
@@ -305,7 +356,10 @@ CUresult cuMemsetD2D32Async(CUdeviceptr where, std::size_t pitch, unsigned value
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) { return make(stream); }
 CUresult cuStreamDestroy(CUstream stream) { return destroy(stream); }
-CUresult cuStreamSynchronize(CUstream) { return answer(); }
+CUresult cuStreamSynchronize(CUstream) {
+  wait_for_hold();
+  return answer();
+}
 CUresult cuStreamQuery(CUstream) { return answer(); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return answer(); }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
@@ -334,10 +388,15 @@ CUresult cuGraphUpload(CUgraphExec, CUstream) { return answer(); }
 CUresult cuEventCreate(CUevent* event, unsigned) { return make(event); }
 CUresult cuEventDestroy(CUevent event) { return destroy(event); }
 CUresult cuEventRecord(CUevent event, CUstream) {
-  event->at = std::chrono::steady_clock::now();
+  // The clock of this device goes on at every event, however coarse that of the host is.
+  static std::atomic<int> ticks = 0;
+  event->at = std::chrono::steady_clock::now() + std::chrono::microseconds(++ticks);
   return answer();
 }
-CUresult cuEventSynchronize(CUevent) { return answer(); }
+CUresult cuEventSynchronize(CUevent) {
+  wait_for_hold();
+  return answer();
+}
 CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
   *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
   return answer();
