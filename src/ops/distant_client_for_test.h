@@ -36,22 +36,28 @@ class DistantClient final : public Client {
   }
 
   Status write(Stream, void* device, const void* source, std::uint64_t bytes) override {
+    ++waits;
     std::memcpy(here(device), source, bytes);
     return {};
   }
   Status read(Stream, void* destination, const void* device, std::uint64_t bytes) override {
+    ++waits;
     std::memcpy(destination, here(device), bytes);
     return {};
   }
   Status fill(Stream, void* device, std::span<const std::byte> pattern,
               std::uint64_t bytes) override {
+    ++fills;
     auto* to = static_cast<std::byte*>(here(device));
     for (std::uint64_t i = 0; i < bytes; ++i) to[i] = pattern[i % pattern.size()];
     return {};
   }
   Result<Stream> create_stream() override { return Stream{}; }
   void destroy_stream(Stream) override {}
-  Status synchronize(Stream) override { return {}; }
+  Status synchronize(Stream) override {
+    ++waits;
+    return {};
+  }
   Result<std::unique_ptr<Event>> record(Stream) override { return std::make_unique<Event>(); }
   Status wait(const Event&) override { return {}; }
   Status wait(Stream, const Event&) override { return {}; }
@@ -61,7 +67,8 @@ class DistantClient final : public Client {
     return fail(ErrorKind::unsupported, "no probes");
   }
 
-  int launches = 0;
+  int launches = 0, fills = 0;
+  int waits = 0;  // calls that return when the device is done
 
  protected:
   Result<std::shared_ptr<void>> do_allocate(std::uint64_t bytes) override {

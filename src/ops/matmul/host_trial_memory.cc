@@ -138,24 +138,29 @@ class HostTrialMemory final : public TrialMemory {
     return {};
   }
 
-  Result<std::uint64_t> count(Stream, const void* memory, std::int64_t elements,
-                              std::int64_t element_bytes, std::uint64_t wanted) override {
+  Status begin_count(Stream, const void* memory, std::int64_t elements, std::int64_t element_bytes,
+                     std::uint64_t wanted) override {
     const auto* begin = static_cast<const std::byte*>(memory);
     const auto bytes = static_cast<std::uint64_t>(elements * element_bytes);
     switch (element_bytes) {
       case 2:
-        return count_word<std::uint16_t>(begin, bytes, wanted);
+        counted_ = count_word<std::uint16_t>(begin, bytes, wanted);
+        return {};
       case 4:
-        return count_word<std::uint32_t>(begin, bytes, wanted);
+        counted_ = count_word<std::uint32_t>(begin, bytes, wanted);
+        return {};
       default:
-        return count_word<std::uint64_t>(begin, bytes, wanted);
+        counted_ = count_word<std::uint64_t>(begin, bytes, wanted);
+        return {};
     }
   }
+  Result<std::uint64_t> counted(Stream) override { return counted_; }
 
   std::unique_ptr<MatrixPasses> passes(Stream) override { return host_matrix_passes(client_); }
 
  private:
   Client* const client_;
+  std::uint64_t counted_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "ops/matmul/trial.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -131,17 +132,23 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
   Result<Check> check(Stream stream) override {
-    if (Status done = client_.synchronize(stream); !done) return std::unexpected(done.error());
+    // What a device looks at by itself is in the order of the stream.
+    Status done;
+    if (client_.capabilities().host_memory) done = client_.synchronize(stream);
+    // Where nothing lies beside the elements, a NaN that stayed shows in the sums of its row.
+    const bool sums_tell = gaps() == 0 && args_.c_type != DType::i32;
+    if (done && !sums_tell) done = begin_count(stream);
+    if (!done) return std::unexpected(done.error());
     auto check = check_->check(args_);
     if (!check) return check;
     if (random_operands_) check->conclusive = true;
-    const auto left = memory_->count(stream, out_.begin, out_range_.elements, size_of(args_.c_type),
-                                     poison_of(args_.c_type));
+    if (sums_tell && std::isfinite(check->error)) return check;
+    if (sums_tell) done = begin_count(stream);  // to tell what was not written from other NaN
+    if (!done) return std::unexpected(done.error());
+    const auto left = memory_->counted(stream);
     if (!left) return std::unexpected(left.error());
-    const auto gaps =
-        static_cast<std::uint64_t>(out_range_.elements - args_.batch * args_.m * args_.n);
-    check->complete = *left <= gaps;
-    check->contained = *left >= gaps;
+    check->complete = *left <= gaps();
+    check->contained = *left >= gaps();
     return check;
   }
 
@@ -153,6 +160,15 @@ class MatmulTrial final : public Trial<GemmArgs> {
   }
 
  private:
+  // Elements between those of the output.
+  std::uint64_t gaps() const {
+    return static_cast<std::uint64_t>(out_range_.elements - args_.batch * args_.m * args_.n);
+  }
+  Status begin_count(Stream stream) {
+    return memory_->begin_count(stream, out_.begin, out_range_.elements, size_of(args_.c_type),
+                                poison_of(args_.c_type));
+  }
+
   Status make_output(Stream stream) {
     out_range_ = reach(args_, args_.m, args_.n, args_.c_row, args_.c_col, args_.c_batch);
     auto out = make_place(out_range_, args_.c, args_.c_type);

@@ -28,9 +28,13 @@ class TrialMemory {
   }
   // As fill_random in the elements of C and nothing beside them, always the same numbers.
   virtual Status start_output(Stream stream, const GemmArgs& gemm) = 0;
-  // How many elements have exactly these bits. Waits for what came before on the stream.
-  virtual Result<std::uint64_t> count(Stream stream, const void* memory, std::int64_t elements,
-                                      std::int64_t element_bytes, std::uint64_t wanted) = 0;
+  // Counts the elements that have exactly these bits, behind what came before on the stream, which
+  // must be done where the host reads the memory. What is found out is asked for afterwards: with
+  // the results of passes of this object that ran since, it may be there already.
+  virtual Status begin_count(Stream stream, const void* memory, std::int64_t elements,
+                             std::int64_t element_bytes, std::uint64_t wanted) = 0;
+  virtual Result<std::uint64_t> counted(Stream stream) = 0;
+  // These may outlive the object.
   virtual std::unique_ptr<MatrixPasses> passes(Stream stream) = 0;
 };
 

@@ -58,12 +58,64 @@ VerifyMatrices device_form(const MatrixBatch& matrices) {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+// Numbers on the device that kernels add to. All are read at once, since each transfer takes as
+// long as a short kernel. On one thread.
+class Results {
+ public:
+  enum Word : std::size_t { kLargest, kNotFinite, kCompared, kCounted, kWords };
+
+  explicit Results(Client& client) : client_(client) {}
+  std::uint64_t device_bytes() const { return memory_.bytes(); }
+
+  // Zeros for a comparison, in its three words.
+  Result<unsigned long long*> for_comparison(Stream stream) {
+    if (!std::exchange(clear_, false)) {
+      if (Status done = clear(stream, kCounted); !done) return std::unexpected(done.error());
+    }
+    return words();
+  }
+  // A zero for a count; and for a comparison, if one follows.
+  Result<unsigned long long*> for_count(Stream stream) {
+    if (Status done = clear(stream, kWords); !done) return std::unexpected(done.error());
+    clear_ = true;
+    known_ = false;
+    return words() + kCounted;
+  }
+
+  // Waits for what came before.
+  Status read(Stream stream) {
+    Status done = client_.read(stream, values_.data(), memory_.address(), sizeof values_);
+    known_ = done.has_value();
+    return done;
+  }
+  std::uint64_t operator[](Word word) const { return values_[word]; }
+  // What was counted was read since.
+  bool knows_count() const { return known_; }
+
+ private:
+  unsigned long long* words() const { return static_cast<unsigned long long*>(memory_.address()); }
+  Status clear(Stream stream, std::size_t count) {
+    if (memory_.bytes() == 0) {
+      auto made = client_.allocate(sizeof values_);
+      if (!made) return std::unexpected(made.error());
+      memory_ = *std::move(made);
+      count = kWords;  // so that no word is read that nobody wrote
+    }
+    constexpr std::array<std::byte, 1> kZero{};
+    return client_.fill(stream, memory_.address(), kZero, count * sizeof values_[0]);
+  }
+
+  Client& client_;
+  Buffer memory_;
+  std::array<std::uint64_t, kWords> values_{};
+  bool clear_ = false, known_ = false;
+};
+
 // Launches the kernels of a trial.
 class Launcher {
  public:
   Launcher(Client& client, CompileCuda compile) : client_(client), compile_(std::move(compile)) {}
   Client& client() const { return client_; }
-  std::uint64_t device_bytes() const { return results_.bytes(); }
 
   // `threads` of work; those beyond what fills any device take turns.
   template <class Args>
@@ -78,33 +130,16 @@ class Launcher {
                           {kernel->get(), &args, sizeof args, {blocks}, {kVerifyThreads}, 0, {}});
   }
 
-  // Numbers on the device that a kernel adds to, zero before it.
-  using Results = std::array<std::uint64_t, 3>;
-  Result<Results> results_of(Stream stream,
-                             FunctionRef<Status(unsigned long long* results)> launch_kernel) {
-    Results results{};
-    if (results_.bytes() == 0) {
-      auto buffer = client_.allocate(sizeof results);
-      if (!buffer) return std::unexpected(buffer.error());
-      results_ = *std::move(buffer);
-    }
-    Status done = client_.write(stream, results_.address(), results.data(), sizeof results);
-    if (done) done = launch_kernel(static_cast<unsigned long long*>(results_.address()));
-    if (done) done = client_.read(stream, results.data(), results_.address(), sizeof results);
-    if (!done) return std::unexpected(done.error());
-    return results;
-  }
-
  private:
   Client& client_;
   const CompileCuda compile_;
-  Buffer results_;
 };
 
 class CudaMatrixPasses final : public MatrixPasses {
  public:
-  CudaMatrixPasses(Client& client, Stream stream, CompileCuda compile)
-      : launcher_(client, std::move(compile)), stream_(stream) {}
+  CudaMatrixPasses(Client& client, Stream stream, CompileCuda compile,
+                   std::shared_ptr<Results> results)
+      : launcher_(client, std::move(compile)), stream_(stream), results_(std::move(results)) {}
 
   // All at once, as long as the vectors are small beside the memory of a device.
   std::int64_t group(std::int64_t count, std::int64_t numbers) const override {
@@ -189,38 +224,45 @@ class CudaMatrixPasses final : public MatrixPasses {
   }
 
   std::uint64_t device_bytes() const override {
-    std::uint64_t bytes = launcher_.device_bytes();
+    std::uint64_t bytes = results_->device_bytes();
     for (const Buffer& buffer : buffers_) bytes += buffer.bytes();
     return bytes;
   }
 
  private:
   Result<Extremes> compare(VerifyCompareArgs args) {
-    const auto results = launcher_.results_of(stream_, [&](unsigned long long* memory) {
-      args.largest = memory;
-      args.not_finite = memory + 1;
-      args.compared = memory + 2;
-      return launcher_.launch(stream_, plan("verify_compare.cu", {}), args, args.rows * args.count);
-    });
-    if (!results) return std::unexpected(results.error());
+    const auto words = results_->for_comparison(stream_);
+    if (!words) return std::unexpected(words.error());
+    args.largest = *words + Results::kLargest;
+    args.not_finite = *words + Results::kNotFinite;
+    args.compared = *words + Results::kCompared;
+    Status done =
+        launcher_.launch(stream_, plan("verify_compare.cu", {}), args, args.rows * args.count);
+    if (done) done = results_->read(stream_);
+    if (!done) return std::unexpected(done.error());
     // A check that did not happen must not be taken for one that found nothing.
-    if ((*results)[2] != static_cast<std::uint64_t>(args.rows * args.count)) {
+    const std::uint64_t compared = (*results_)[Results::kCompared];
+    if (compared != static_cast<std::uint64_t>(args.rows * args.count)) {
       return fail(ErrorKind::launch_failed, "the verification looked at " +
-                                                std::to_string((*results)[2]) + " rows of " +
+                                                std::to_string(compared) + " rows of " +
                                                 std::to_string(args.rows * args.count));
     }
-    return Extremes{(*results)[1] == 0, std::bit_cast<double>((*results)[0])};
+    return Extremes{(*results_)[Results::kNotFinite] == 0,
+                    std::bit_cast<double>((*results_)[Results::kLargest])};
   }
 
-  Launcher launcher_;
+  const Launcher launcher_;
   const Stream stream_;
+  const std::shared_ptr<Results> results_;
   std::vector<Buffer> buffers_;
 };
 
 class CudaTrialMemory final : public TrialMemory {
  public:
   CudaTrialMemory(Client& client, CompileCuda compile, const GemmArgs& gemm)
-      : launcher_(client, compile), compile_(std::move(compile)) {
+      : launcher_(client, compile),
+        compile_(std::move(compile)),
+        results_(std::make_shared<Results>(client)) {
     for (CudaKernelPlan& ahead : cuda_trial_plans(gemm)) {
       try {
         // What fails is told to whoever launches it.
@@ -246,25 +288,29 @@ class CudaTrialMemory final : public TrialMemory {
     return randomise(stream, c_matrices(gemm), kSeed, 1);
   }
 
-  Result<std::uint64_t> count(Stream stream, const void* memory, std::int64_t elements,
-                              std::int64_t element_bytes, std::uint64_t wanted) override {
+  Status begin_count(Stream stream, const void* memory, std::int64_t elements,
+                     std::int64_t element_bytes, std::uint64_t wanted) override {
+    const auto word = results_->for_count(stream);
+    if (!word) return std::unexpected(word.error());
     VerifyCountArgs args{};
+    args.count = *word;
     args.memory = memory;
     args.elements = elements;
     args.element_bytes = static_cast<int>(element_bytes);
     args.wanted = wanted;
     // A thread reads a vector of 16 bytes at a time.
     const std::int64_t threads = divide_up(elements * element_bytes, 16);
-    const auto results = launcher_.results_of(stream, [&](unsigned long long* result) {
-      args.count = result;
-      return launcher_.launch(stream, plan("verify_count.cu", {}), args, threads);
-    });
-    if (!results) return std::unexpected(results.error());
-    return (*results)[0];
+    return launcher_.launch(stream, plan("verify_count.cu", {}), args, threads);
+  }
+  Result<std::uint64_t> counted(Stream stream) override {
+    Status done;
+    if (!results_->knows_count()) done = results_->read(stream);
+    if (!done) return std::unexpected(done.error());
+    return (*results_)[Results::kCounted];
   }
 
   std::unique_ptr<MatrixPasses> passes(Stream stream) override {
-    return cuda_matrix_passes(launcher_.client(), stream, compile_);
+    return std::make_unique<CudaMatrixPasses>(launcher_.client(), stream, compile_, results_);
   }
 
  private:
@@ -280,8 +326,9 @@ class CudaTrialMemory final : public TrialMemory {
         args, matrices.count * matrices.rows * matrices.cols);
   }
 
-  Launcher launcher_;
+  const Launcher launcher_;
   const CompileCuda compile_;
+  const std::shared_ptr<Results> results_;
   std::vector<std::jthread> compiling_;  // join before the others go
 };
 
@@ -294,7 +341,8 @@ std::unique_ptr<TrialMemory> cuda_trial_memory(Client& client, CompileCuda compi
 
 std::unique_ptr<MatrixPasses> cuda_matrix_passes(Client& client, Stream stream,
                                                  CompileCuda compile) {
-  return std::make_unique<CudaMatrixPasses>(client, stream, std::move(compile));
+  return std::make_unique<CudaMatrixPasses>(client, stream, std::move(compile),
+                                            std::make_shared<Results>(client));
 }
 
 std::vector<CudaKernelPlan> cuda_trial_plans(const GemmArgs& gemm) {

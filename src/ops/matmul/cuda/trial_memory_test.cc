@@ -64,6 +64,9 @@ void compare(const void* launched) {
                                      args.rows, args.count, args.floor);
     finite = std::isfinite(largest);
   }
+  for (const auto* word : {args.largest, args.not_finite, args.compared}) {
+    EXPECT_EQ(*DistantClient::here(word), 0u) << "before the launch";
+  }
   *DistantClient::here(args.largest) = std::bit_cast<std::uint64_t>(largest);
   *DistantClient::here(args.not_finite) = finite ? 0 : 1;
   *DistantClient::here(args.compared) = static_cast<unsigned long long>(args.rows * args.count);
@@ -71,8 +74,11 @@ void compare(const void* launched) {
 
 void count(const void* launched) {
   const auto& args = *static_cast<const VerifyCountArgs*>(launched);
-  *DistantClient::here(args.count) = *host_trial_memory()->count(
-      {}, DistantClient::here(args.memory), args.elements, args.element_bytes, args.wanted);
+  const auto host = host_trial_memory();
+  EXPECT_TRUE(host->begin_count({}, DistantClient::here(args.memory), args.elements,
+                                args.element_bytes, args.wanted));
+  EXPECT_EQ(*DistantClient::here(args.count), 0u) << "before the launch";
+  *DistantClient::here(args.count) = *host->counted({});
 }
 
 template <class T>
@@ -284,6 +290,27 @@ TEST_F(CudaTrial, ABatchIsOneLaunch) {
     return client_.launches;
   };
   EXPECT_EQ(launches_for(1000), launches_for(2));
+}
+
+// What a candidate costs beside its launch: what the device does by itself is enqueued behind it,
+// and a few numbers are read when all is done.
+TEST_F(CudaTrial, ACheckWaitsOnce) {
+  GemmArgs gemm = product<float, float>(40, 300, 70, normal());
+  for (const std::int64_t gap : {0, 1}) {
+    gemm.n -= gap;  // what lies between rows has to be counted
+    const auto made =
+        make_matmul_trial(client_, gemm, {}, kPlenty, cuda_trial_memory(client_, compiler(), gemm));
+    ASSERT_TRUE(made) << made.error().text;
+    client_.launches = client_.fills = client_.waits = 0;
+    EXPECT_TRUE((*made)->poison({}));
+    EXPECT_EQ(client_.fills, 1);
+    multiply<float, float>((*made)->args());
+    EXPECT_EQ(client_.waits, 0);
+    EXPECT_TRUE((*made)->check({}).value().right());
+    EXPECT_EQ(client_.waits, 1);
+    EXPECT_EQ(client_.fills, 3);
+    EXPECT_EQ(client_.launches, 2 + gap);
+  }
 }
 
 TEST_F(CudaTrial, MemoryIsBoundedAndReported) {
