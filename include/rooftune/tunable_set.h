@@ -222,11 +222,12 @@ class TunableSet {
     return *this;
   }
   // In the mode "online", operands for the first launch of a candidate where the check of a call's
-  // result takes several times as long as the call: make(args, stream, most_bytes) gives a trial as
-  // that of inputs(), but all of its operands are its own, since those of the call may be gone: do
-  // not look at them. It is called on a thread that works behind the calls and may be told to hold
-  // back. Without it, or with an error, first launches are calls. Only for devices that run in the
-  // caller.
+  // result takes several times as long as the call, and on devices with streams for all that are
+  // not long: make(args, stream, most_bytes) gives a trial as that of inputs(), but all of its
+  // operands are its own, since those of the call may be gone: neither it nor a candidate's
+  // legality test looks at them. It is called on a thread that works behind the calls and may be
+  // told to hold back; where there are streams, `stream` is one that no call uses. Without it, or
+  // with an error, first launches are calls.
   template <class Make>
   TunableSet& rehearsal(Make make) {
     make_rehearsal_ = std::move(make);

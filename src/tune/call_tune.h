@@ -77,6 +77,7 @@ class CallTune final : public OnlineTune {
   FirstLaunch first_launch(const Problem& problem, std::size_t i);
   void take_rehearsal(std::size_t i, const Rehearsal::Outcome& outcome);
   bool has_time(std::size_t i) const;
+  void close_rehearsal();
 
   // Times.
   void begin_sample();

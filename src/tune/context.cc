@@ -172,6 +172,10 @@ TuneContext::TuneContext(std::shared_ptr<Client> client, Settings settings, Fold
     : internals_(std::make_unique<Internals>()) {
   internals_->id = next_context_id.fetch_add(1, std::memory_order_relaxed);
   internals_->client = std::move(client);
+  // Who holds a lock of a driver that calls need as well must not be left without a processor.
+  if (internals_->client->capabilities().compiles_at_run_time) {
+    internals_->rehearser = std::make_unique<Keeper>(Keeper::Share::fair);
+  }
   internals_->settings = std::move(settings);
   internals_->folders = std::move(folders);
   internals_->warn = std::move(warn);

@@ -37,6 +37,7 @@ Result<CallTune::Outcome> CallTune::call(Problem& problem) {
   }
   auto outcome = sample(problem);
   publish_order();
+  if (ended_) close_rehearsal();
   return outcome;
 }
 
@@ -147,16 +148,20 @@ bool CallTune::worth_trying(const Problem& problem, std::size_t i) const {
 // Whether a call can have the first launch of a candidate and what belongs to it.
 bool CallTune::has_time(std::size_t i) const {
   const auto leader = schedule_->leader();
-  if (!leader) return true;
-  return fits_in_call(*leader, visits_[i].checked ? 0 : check_s_);
+  const double check_s = visits_[i].checked ? 0 : check_s_;
+  if (client_.capabilities().compiles_at_run_time) {
+    return leader && fits_in_call_on_stream(*leader, check_s);
+  }
+  return !leader || fits_in_call(*leader, check_s);
 }
 
 CallTune::FirstLaunch CallTune::first_launch(const Problem& problem, std::size_t i) {
   Visit& visit = visits_[i];
   if (visit.ran || (visit.launched && visit.checked)) return FirstLaunch::over;
-  // Launches of a device that takes them on and goes on would be behind one another.
-  if (visit.in_calls || !problem.rehearses() || client_.capabilities().compiles_at_run_time ||
-      !anybody_right()) {
+  if (visit.in_calls || !problem.rehearses()) return FirstLaunch::in_this_call;
+  if (!anybody_right()) {
+    // The first call takes long anyway: a short one could not afford to make a thread.
+    if (client_.capabilities().compiles_at_run_time) context_.internals().rehearser->start();
     return FirstLaunch::in_this_call;
   }
   if (getpid() != owner_) {
@@ -209,6 +214,11 @@ void CallTune::take_rehearsal(std::size_t i, const Rehearsal::Outcome& outcome) 
   if (!outcome.check || !take_check(i, *outcome.check)) return;
   visit.checked = evidence(i).verified;
   visit.in_calls = !visit.checked;
+}
+
+// After the decision: what it holds on the device would stay for as long as the tuner lives.
+void CallTune::close_rehearsal() {
+  if (rehearsal_ != nullptr && getpid() == owner_) rehearsal_->close();
 }
 
 // --- Running -------------------------------------------------------------------------------------

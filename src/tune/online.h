@@ -22,6 +22,9 @@ double most_expected_ratio(double leader_s, double check_s);
 // Whether first launches are to be calls where the leader takes so long: not where the check of a
 // result is long and takes several times as long as the call.
 bool fits_in_call(double leader_s, double check_s);
+// The same where launches are enqueued on streams: there a first launch beside the calls takes no
+// processor from them, and only what is long beside all that comes with one has it in a call.
+bool fits_in_call_on_stream(double leader_s, double check_s);
 
 // Which calls of a key can be compared with each other: those with the same work as the first,
 // since a key stands for a range of sizes. Where no size comes back, all are taken, in proportion.

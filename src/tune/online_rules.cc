@@ -12,6 +12,14 @@ bool fits_in_call(double leader_s, double check_s) {
   return check_s < kShort || check_s <= kDear * leader_s;
 }
 
+bool fits_in_call_on_stream(double leader_s, double check_s) {
+  // A first launch comes with some tenths of a millisecond of the host's time: code is loaded,
+  // memory allocated, and the check waits for each of its kernels. One beside the calls takes as
+  // much of the device as a call does, and a call that meets it waits for that long.
+  constexpr double kLong = 1e-3, kMostShare = 0.4;
+  return leader_s >= kLong && check_s <= kMostShare * leader_s;
+}
+
 double most_expected_ratio(double leader_s, double check_s) {
   constexpr double kToSpare = 0.1;
   const double share = check_s / leader_s;

@@ -26,6 +26,12 @@ TEST(FitsInCall, ChecksThatAreShortOrNotMuchLongerThanTheProduct) {
   EXPECT_TRUE(fits_in_call(10e-6, 100e-6)) << "a launch beside calls disturbs for longer";
 }
 
+TEST(FitsInCall, OnStreamsOnlyLongCallsHaveTime) {
+  EXPECT_TRUE(fits_in_call_on_stream(10e-3, 1e-3));
+  EXPECT_FALSE(fits_in_call_on_stream(10e-3, 5e-3));
+  EXPECT_FALSE(fits_in_call_on_stream(100e-6, 0)) << "it is not the check alone that takes long";
+}
+
 constexpr Likeness::Size kFirst = {1000, 10}, kOther = {500, 8};
 
 TEST(Likeness, CallsLikeTheFirstCount) {

@@ -18,6 +18,9 @@ namespace rooftune::detail {
 // operands of their own, one after the other on a thread that leaves processors to others; who is
 // found right is as good as one that was verified in a call.
 //
+// On a device with streams this happens on a stream of its own, beside those of the calls: theirs
+// may be captured, or gone, and are asked for nothing.
+//
 // Used by one thread. Destroy it in the process that made it: in a child of that one its thread
 // does not exist, and nobody is to wait for it.
 class Rehearsal {
@@ -45,6 +48,8 @@ class Rehearsal {
   std::optional<Outcome> outcome(std::size_t candidate) const;
   // No candidate can be launched here.
   bool unavailable() const;
+  // Nothing more is asked for: the thread gives memory and stream back, and nobody waits for it.
+  void close();
 
  private:
   struct Shared;

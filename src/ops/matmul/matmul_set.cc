@@ -62,12 +62,10 @@ void describe_matmul(TunableSet<MatmulKey, GemmArgs>& set) {
     return make_matmul_result_check(client, args, stream, most_bytes,
                                     matrix_passes(client, stream));
   });
-  if (client.capabilities().host_memory) {
-    set.rehearsal([&client](const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
-      CpuExecutor::stand_back();
-      return make_matmul_rehearsal(client, args, stream, most_bytes, trial_memory(client, args));
-    });
-  }
+  set.rehearsal([&client](const GemmArgs& args, Stream stream, std::uint64_t most_bytes) {
+    if (client.capabilities().host_memory) CpuExecutor::stand_back();
+    return make_matmul_rehearsal(client, args, stream, most_bytes, trial_memory(client, args));
+  });
   set.bound([&client](const MatmulKey&, const GemmArgs& args) -> std::optional<Work> {
     return matmul_work(args, client.capabilities());
   });

@@ -23,15 +23,13 @@ void describe_sum(TunableSet<SumKey, SumArgs>& set) {
   set.result_check([&client](const SumArgs& args, Stream stream, std::uint64_t most_bytes) {
     return make_sum_result_check(client, args, stream, most_bytes);
   });
-  if (client.capabilities().host_memory) {
-    set.rehearsal([&client](const SumArgs& args, Stream stream,
-                            std::uint64_t most_bytes) -> Result<std::unique_ptr<Trial<SumArgs>>> {
-      CpuExecutor::stand_back();
-      auto trial = SumTrial::make_with_own_input(client, args, stream, most_bytes);
-      if (!trial) return std::unexpected(std::move(trial.error()));
-      return *std::move(trial);
-    });
-  }
+  set.rehearsal([&client](const SumArgs& args, Stream stream,
+                          std::uint64_t most_bytes) -> Result<std::unique_ptr<Trial<SumArgs>>> {
+    if (client.capabilities().host_memory) CpuExecutor::stand_back();
+    auto trial = SumTrial::make_with_own_input(client, args, stream, most_bytes);
+    if (!trial) return std::unexpected(std::move(trial.error()));
+    return *std::move(trial);
+  });
   set.bound([](const SumKey&, const SumArgs& args) -> std::optional<Work> {
     return Work{sum_ops(args), sum_bytes(args), args.dtype, false};
   });

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <new>
 #include <span>
+#include <vector>
 
 #include "ops/reduce/comparison.h"
 #include "ops/reduce/problem.h"
@@ -60,8 +60,9 @@ Result<std::byte*> allocate_like(Client& client, const void* like, std::int64_t 
 // From -8 to 8 without 0: every order of additions gives the same sum, and every term shows.
 template <class T>
 Status write_integers(Client& client, Stream stream, std::byte* to, std::int64_t elements) {
-  constexpr std::int64_t kChunk = 4096;
-  std::array<T, kChunk> chunk;
+  // Each write to a device waits for it.
+  constexpr std::int64_t kChunk = std::int64_t{1} << 16;
+  std::vector<T> chunk(static_cast<std::size_t>(std::min(kChunk, elements)));
   std::uint64_t state = 1;
   for (std::int64_t begin = 0; begin < elements; begin += kChunk) {
     const std::int64_t count = std::min(kChunk, elements - begin);
