@@ -147,13 +147,26 @@ class CudaMatrixPasses final : public MatrixPasses {
     return std::clamp<std::int64_t>(kMostNumbers / numbers, 1, count);
   }
 
+  // Vectors of a small product share pieces of memory: giving one back waits for the whole device,
+  // and a check in a call should take no longer than it has to.
   Result<double*> make(std::int64_t numbers) override {
-    auto buffer = launcher_.client().allocate(static_cast<std::uint64_t>(numbers) * sizeof(double));
-    if (!buffer) return std::unexpected(buffer.error());
-    auto* const memory = static_cast<double*>(buffer->address());
-    buffers_.push_back(*std::move(buffer));
-    if (Status done = clear(memory, numbers); !done) return std::unexpected(done.error());
-    return memory;
+    constexpr std::int64_t kPiece = std::int64_t{1} << 15, kAligned = 32;  // numbers
+    numbers = divide_up(numbers, kAligned) * kAligned;
+    if (numbers > free_) {
+      const std::int64_t wanted = std::max(numbers, kPiece);
+      auto buffer =
+          launcher_.client().allocate(static_cast<std::uint64_t>(wanted) * sizeof(double));
+      if (!buffer) return std::unexpected(buffer.error());
+      next_ = static_cast<double*>(buffer->address());
+      free_ = wanted;
+      buffers_.push_back(*std::move(buffer));
+      if (Status done = clear(next_, wanted); !done) {
+        free_ = 0;
+        return std::unexpected(done.error());
+      }
+    }
+    free_ -= numbers;
+    return std::exchange(next_, next_ + numbers);
   }
   Status clear(double* numbers, std::int64_t count) override {
     constexpr std::array<std::byte, 1> kZero{};  // a pattern that every device has a fast way for
@@ -255,6 +268,8 @@ class CudaMatrixPasses final : public MatrixPasses {
   const Stream stream_;
   const std::shared_ptr<Results> results_;
   std::vector<Buffer> buffers_;
+  double* next_ = nullptr;  // in the last of them
+  std::int64_t free_ = 0;   // numbers from there, zeros
 };
 
 class CudaTrialMemory final : public TrialMemory {

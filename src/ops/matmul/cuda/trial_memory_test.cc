@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -323,6 +324,59 @@ TEST_F(CudaTrial, MemoryIsBoundedAndReported) {
   const auto trial = make_matmul_trial(client_, gemm, {}, kPlenty, memory());
   ASSERT_TRUE(trial);
   EXPECT_EQ((*trial)->scratch_bytes(), client_.allocated_bytes() - before);
+}
+
+TEST_F(CudaTrial, ARehearsalDoesNotLookAtTheOperandsOfACall) {
+  GemmArgs gemm = product<float, float>(40, 30, 100, normal());
+  // As if they were gone: there is nothing behind these addresses.
+  gemm.a = DistantClient::there(reinterpret_cast<const float*>(64));
+  gemm.b = DistantClient::there(reinterpret_cast<const float*>(128));
+  gemm.c = DistantClient::there(reinterpret_cast<float*>(196));
+  for (const double beta : {0.0, 2.0}) {
+    gemm.beta = beta;
+    const auto before = client_.allocated_bytes();
+    {
+      auto trial = make_matmul_rehearsal(client_, gemm, {}, kPlenty,
+                                         cuda_trial_memory(client_, compiler(), gemm));
+      ASSERT_TRUE(trial) << trial.error().text;
+      ASSERT_TRUE((*trial)->poison({}));
+      multiply<float, float>((*trial)->args());
+      const Check right = (*trial)->check({}).value();
+      EXPECT_TRUE(right.right()) << right.error << " of " << right.error_bound;
+      EXPECT_TRUE(right.conclusive);
+      static_cast<float*>(DistantClient::here((*trial)->args().c))[7] += 5;
+      EXPECT_FALSE((*trial)->check({}).value().right());
+    }
+    EXPECT_EQ(client_.allocated_bytes(), before);
+    EXPECT_FALSE(make_matmul_rehearsal(client_, gemm, {}, 1000,
+                                       cuda_trial_memory(client_, compiler(), gemm)));
+  }
+}
+
+TEST_F(CudaTrial, VectorsOfACheckAreApartAndZero) {
+  const auto passes = cuda_matrix_passes(client_, {}, compiler());
+  std::vector<std::pair<double*, std::int64_t>> made;
+  for (const std::int64_t numbers : {7, 100, 1, 40'000, 3, 20'000, 20'000}) {
+    const auto vector = passes->make(numbers);
+    ASSERT_TRUE(vector) << vector.error().text;
+    double* const at = DistantClient::here(*vector);
+    for (std::int64_t i = 0; i < numbers; ++i) ASSERT_EQ(at[i], 0) << numbers << ": " << i;
+    std::fill_n(at, numbers, double(numbers));
+    made.emplace_back(at, numbers);
+  }
+  for (const auto& [at, numbers] : made) {
+    for (std::int64_t i = 0; i < numbers; ++i) ASSERT_EQ(at[i], numbers) << i;
+  }
+}
+
+// Each costs more than a pass over it.
+TEST_F(CudaTrial, SmallVectorsArePartsOfOnePieceOfMemory) {
+  const auto passes = cuda_matrix_passes(client_, {}, compiler());
+  ASSERT_TRUE(passes->make(100));
+  const auto before = client_.allocated_bytes();
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(passes->make(3 * 256));
+  EXPECT_EQ(client_.allocated_bytes(), before);
+  EXPECT_EQ(passes->device_bytes(), before);
 }
 
 TEST_F(CudaTrial, KernelsThatAreCompiledAheadAreThoseThatRun) {
