@@ -46,6 +46,9 @@ struct Shortlist {
   // be expected to take.
   std::size_t most_measured = std::numeric_limits<std::size_t>::max();
   double worst_ratio = 2.5;  // of a guess to the best one: guesses are better than that
+  // Times the leader that one may be expected to take, by what others of its kind took, and still
+  // be measured: how much guesses differ in their errors within a kind.
+  double sibling_ratio = 1.1;
   // Of one kind (Candidate::kind): where the guess of a kind is wrong, it is so for all of them. Of
   // those without a kind any number.
   std::size_t most_of_a_kind = std::numeric_limits<std::size_t>::max();

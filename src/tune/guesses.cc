@@ -146,20 +146,20 @@ std::optional<double> GuessCheck::expected_s(std::string_view kind, double guess
   return guess_s * std::exp(mean_of(kind).value_or(mean()));
 }
 
-bool GuessCheck::promising(std::string_view kind, double guess_s, double leader_s) const {
+bool GuessCheck::promising(std::string_view kind, double guess_s, double leader_s,
+                           double sibling_ratio) const {
   // The errors of few guesses are all that is known: with two deviations a search left out the best
   // of all twice as often, by chance and therefore not every time.
   constexpr double kDeviations = 3;
-  // Guesses of one kind err alike, within a tenth; those of another by a factor of up to e
-  // otherwise. Both by times of all candidates on several processors: with half the factor the best
-  // of all was left out three times as often, with more nothing was found that was not known.
-  constexpr double kSibling = 1.1, kOtherKind = std::numbers::e;
+  // What guesses of another kind may be off by. With half of it the best of all was left out three
+  // times as often, in times of all candidates on a CPU; with more nothing more was found.
+  constexpr double kOtherKind = std::numbers::e;
   if (errors_.empty()) return true;
   if (kind.empty()) {
     if (errors_.size() < kFewest) return true;
     return std::log(guess_s) + mean() - kDeviations * deviation() < std::log(leader_s);
   }
-  const double factor = mean_of(kind) ? kSibling : kOtherKind;
+  const double factor = mean_of(kind) ? sibling_ratio : kOtherKind;
   return *expected_s(kind, guess_s) <= factor * leader_s;
 }
 

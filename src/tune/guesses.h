@@ -43,7 +43,8 @@ class GuessCheck {
   // nothing while no time is known.
   std::optional<double> expected_s(std::string_view kind, double guess_s) const;
   // Whether a candidate may well beat the leader. True while too few are known.
-  bool promising(std::string_view kind, double guess_s, double leader_s) const;
+  bool promising(std::string_view kind, double guess_s, double leader_s,
+                 double sibling_ratio = Shortlist{}.sibling_ratio) const;
   // Whether a time is so much longer than its guess makes likely that it was probably disturbed.
   // False while too few are known.
   bool surprising(double guess_s, double measured_s) const;

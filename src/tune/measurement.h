@@ -35,6 +35,9 @@ class Measurement {
   std::optional<double> row(std::size_t i, double shortest);
   void expect(std::size_t i, double once, double shortest);
 
+  // How long the last row of this candidate took.
+  double row_s(std::size_t i) const { return visits_[i].repeats * visits_[i].seconds; }
+
   bool launched(std::size_t i) const { return visits_[i].launched; }
   // Ran, but could not be timed.
   bool untimed(std::size_t i) const { return visits_[i].untimed; }

@@ -140,7 +140,7 @@ bool CallTune::worth_trying(const Problem& problem, std::size_t i) const {
   if (!leader || !expected) return true;
   const double check_s = visits_[i].checked ? 0 : check_s_;
   return *expected <= most_expected_ratio(*leader, check_s) * *leader &&
-         guesses_.promising(problem.kind(i), *guess, *leader);
+         guesses_.promising(problem.kind(i), *guess, *leader, problem.shortlist().sibling_ratio);
 }
 
 // --- First launches ------------------------------------------------------------------------------

@@ -191,7 +191,8 @@ class Search {
     const auto guess = problem_.predicted_s(i);
     const auto leader = schedule.leader();
     if (!guess || !leader) return true;
-    const bool promising = guesses_.promising(problem_.kind(i), *guess, *leader);
+    const bool promising =
+        guesses_.promising(problem_.kind(i), *guess, *leader, problem_.shortlist().sibling_ratio);
     if (promising && launched_ < problem_.shortlist().most_measured) return true;
     evidence(i).verdict = Verdict::eliminated;
     evidence(i).reason =
@@ -201,18 +202,26 @@ class Search {
     return false;
   }
 
-  // The first row of a candidate, held against its guess. One sample ends the race for a slow one:
-  // a disturbed one should not.
-  std::optional<double> first_row(std::size_t i, double shortest) {
-    auto each = measurement_.row(i, shortest);
+  // The first row of a candidate. One sample ends the race for a slow one: a disturbed one should
+  // not, and is taken again where it surprises.
+  std::optional<double> first_row(std::size_t i, double shortest, const Schedule& schedule) {
+    const auto each = measurement_.row(i, shortest);
+    if (!each || !surprising(i, *each, schedule)) return each;
+    const auto again = measurement_.row(i, shortest);
+    if (!again) return std::nullopt;
+    return std::min(*each, *again);
+  }
+
+  // By its guess; and a short row surprises where it would end the race for a candidate that may
+  // well be a good one, or begin it with a leader that is none.
+  bool surprising(std::size_t i, double seconds, const Schedule& schedule) const {
+    constexpr double kShort = 50e-6, kHopeless = 4;
     const auto guess = problem_.predicted_s(i);
-    if (!each || !guess) return each;
-    if (guesses_.surprising(*guess, *each)) {
-      const auto again = measurement_.row(i, shortest);
-      if (!again) return std::nullopt;
-      each = std::min(*each, *again);
-    }
-    return each;
+    if (guess && guesses_.surprising(*guess, seconds)) return true;
+    if (!guess || measurement_.row_s(i) > kShort) return false;
+    const auto leader = schedule.leader();
+    return !leader ||
+           (seconds > settings_.eliminate_ratio * *leader && seconds < kHopeless * *leader);
   }
 
   // A sample of a candidate, and what it cost since `launches` had been made.
@@ -260,7 +269,7 @@ class Search {
       if (*once >= shortest) first_launch_s = *once;
     }
     const bool first = schedule.samples(member).empty();
-    const auto each = first ? first_row(i, shortest) : measurement_.row(i, shortest);
+    const auto each = first ? first_row(i, shortest, schedule) : measurement_.row(i, shortest);
     if (!each) {
       schedule.fail(member);
       return;

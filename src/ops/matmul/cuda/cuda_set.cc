@@ -125,7 +125,7 @@ void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
     set.group(std::string(name), priority);
   // A compiler takes some tenths of a second for each on one core, and machines with such devices
   // have a dozen cores or more.
-  set.shortlist({.most = 16, .worst_ratio = 2.5});
+  set.shortlist({.most = 16, .worst_ratio = 2.5, .sibling_ratio = 1.5});
   for (const auto& each : shared->rows) {
     Row& row = *each;
     const CudaCandidate& candidate = row.candidate();
