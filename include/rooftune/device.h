@@ -53,6 +53,10 @@ struct Capabilities {
   int subgroup_size = 1;           // lanes that run in lockstep
   std::uint64_t memory_bytes = 0;  // of the device
   std::uint64_t last_level_cache_bytes = 0;
+  // For each level of caches, the first one first: the largest working set that it can hold when a
+  // kernel shares the set out among all compute units or threads, e.g. 96 kB for two threads with
+  // 48 kB each. Ascending, without levels that tell nothing of their size; empty where none does.
+  std::vector<std::uint64_t> cache_reach_bytes = {};
   std::uint64_t shared_memory_bytes = 0;  // per group
   std::uint64_t max_allocation_bytes = 0;
   std::uint64_t max_threads_per_group = 0;

@@ -67,6 +67,7 @@ Capabilities describe_cpu(const Topology& topology, const IsaReport& isa, int th
   capabilities.memory_bytes = static_cast<std::uint64_t>(topology.memory_bytes);
   const CacheLevel& last = topology.l3.bytes > 0 ? topology.l3 : topology.l2;
   capabilities.last_level_cache_bytes = static_cast<std::uint64_t>(last.bytes);
+  capabilities.cache_reach_bytes = cache_reach(topology, threads);
   capabilities.private_caches = true;
   capabilities.clock_resolution_s = measure_clock_resolution();
   capabilities.features = isa.features;

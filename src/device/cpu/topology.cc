@@ -231,6 +231,18 @@ int count_processors(const AffinityMask& mask) {
   return count;
 }
 
+std::vector<std::uint64_t> cache_reach(const Topology& topology, int threads) {
+  std::vector<std::uint64_t> reach;
+  for (const CacheLevel& level : {topology.l1d, topology.l2, topology.l3}) {
+    if (level.bytes <= 0 || level.assumed) continue;
+    const int shared_by = std::max(1, level.shared_by);
+    const int caches = std::max(1, (topology.affinity + shared_by - 1) / shared_by);
+    const auto bytes = std::uint64_t(level.bytes) * std::uint64_t(std::clamp(threads, 1, caches));
+    if (reach.empty() || bytes > reach.back()) reach.push_back(bytes);
+  }
+  return reach;
+}
+
 int effective_processors(int affinity, std::optional<double> cpu_quota) {
   affinity = std::max(1, affinity);
   if (!cpu_quota || !(*cpu_quota > 0)) return affinity;

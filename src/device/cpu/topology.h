@@ -58,6 +58,11 @@ AffinityMask affinity_mask(FunctionRef<int(std::size_t bytes, void* mask)> get_m
 
 int count_processors(const AffinityMask& mask);
 
+// Bytes of each level of caches that so many threads have together, ascending: systems spread
+// threads over as many caches as there are for the processors that may be used. Levels that are not
+// there, are assumed or hold no more than the one before are left out.
+std::vector<std::uint64_t> cache_reach(const Topology& topology, int threads);
+
 int effective_processors(int affinity, std::optional<double> cpu_quota);
 
 }  // namespace rooftune

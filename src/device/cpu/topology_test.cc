@@ -1,5 +1,6 @@
 #include "device/cpu/topology.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -185,6 +186,24 @@ TEST(TopologyTest, EffectiveProcessors) {
   EXPECT_EQ(effective_processors(2, std::numeric_limits<double>::quiet_NaN()), 2);
   EXPECT_EQ(effective_processors(0, 3.0), 1);
   EXPECT_EQ(effective_processors(-4, std::nullopt), 1);
+}
+
+TEST(TopologyTest, WhatCachesHoldTogether) {
+  Topology topology;
+  topology.affinity = 8;
+  topology.l1d = {48 << 10, 2};
+  topology.l2 = {2 << 20, 2};
+  topology.l3 = {16 << 20, 8};
+  using testing::ElementsAre;
+  EXPECT_THAT(cache_reach(topology, 1), ElementsAre(48u << 10, 2u << 20, 16u << 20));
+  EXPECT_THAT(cache_reach(topology, 3), ElementsAre(144u << 10, 6u << 20, 16u << 20));
+  EXPECT_THAT(cache_reach(topology, 8), ElementsAre(192u << 10, 8u << 20, 16u << 20))
+      << "two threads of a core share its caches";
+  topology.affinity = 2;
+  EXPECT_THAT(cache_reach(topology, 2), ElementsAre(48u << 10, 2u << 20, 16u << 20));
+  topology.l2 = kAssumedL2;
+  topology.l3 = {};
+  EXPECT_THAT(cache_reach(topology, 2), ElementsAre(48u << 10)) << "a guess is no edge";
 }
 
 TEST(TopologyTest, AffinityOfMachinesWithMoreProcessorsThanAFixedMaskHolds) {

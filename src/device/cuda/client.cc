@@ -76,6 +76,7 @@ class Cuda final : public CudaClient {
     what.memory_bytes = memory;
     what.last_level_cache_bytes =
         static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+    if (what.last_level_cache_bytes > 0) what.cache_reach_bytes = {what.last_level_cache_bytes};
     what.shared_memory_bytes = shared_bytes_;
     what.max_allocation_bytes = memory;
     what.max_threads_per_group =
