@@ -2,8 +2,8 @@
 // overhead. Each probe runs once per device fingerprint and is kept by a ProbeStore.
 //
 // Cost: ours must give the answer within 5 % in under 0.3 s and 2,000 launches for everything, so
-// each probe sizes its launches to a few hundred microseconds, takes the best of few, and stops
-// when the best repeats itself.
+// each probe sizes its launches to a few hundred microseconds. What is measured together takes
+// turns of a few launches (probe_run.h), until the best of each repeats itself or the time is over.
 #ifndef ROOFTUNE_THROUGHPUT_PROBER_H_
 #define ROOFTUNE_THROUGHPUT_PROBER_H_
 
@@ -16,11 +16,12 @@
 
 #include "rooftune/device.h"
 #include "rooftune/error.h"
+#include "throughput/probe_run.h"
 
 namespace rooftune {
 
 // Bumped whenever a probe measures something else: older results are then not believed.
-inline constexpr int kProbeVersion = 3;
+inline constexpr int kProbeVersion = 4;
 
 // Keeps results beyond the process; the store implements it. Both may do nothing.
 class ProbeStore {
@@ -82,27 +83,47 @@ class Prober {
   std::uint64_t launches_spent() const;
 
  private:
-  // The key and the type under which a peak is kept; unsupported where there is none.
-  struct PeakName {
+  // A rate to be known, the key under which it is kept, and the type with which it is measured.
+  struct Asked {
     std::string key;
     ProbeKind kind;
     DType dtype;
+    double bytes = 0;  // of a point of the memory curve
   };
-  Result<PeakName> peak_name(ProbeKind kind, DType dtype);
-  Result<PeakName> peak_or_plain(DType dtype, bool matrix_units);
+  // Unsupported where there is no such peak.
+  Result<Asked> peak(ProbeKind kind, DType dtype);
+  Result<Asked> peak_or_plain(DType dtype, bool matrix_units);
+  Asked point(ProbeKind kind, double bytes) const;
+  Asked launch() const;
+  // All that all() reports, which skips what there is no probe for.
+  Result<std::vector<Asked>> everything();
   // The rate of f32, as which 16-bit numbers can always be computed: some processors have dot
   // products of them that are slower. Nothing for other types.
   std::optional<double> widened_rate(DType dtype);
-  Result<double> known_or(const std::string& key, ProbeKind kind, DType dtype, double bytes,
-                          bool fresh = false);
-  Result<double> measure_compute(ProbeKind kind, DType dtype);
-  Result<double> measure_memory(ProbeKind kind, double working_set_bytes);
-  Result<double> measure_launch();
+  bool is_known(const std::string& key);
+  Result<double> known_or_measured(const Asked& asked);
+  // Measures in turns, and keeps. What the device has no probe for is an error only when it is
+  // asked for alone.
+  Status measure(const std::vector<Asked>& asked);
+  struct Measuring {
+    std::string key;
+    ProbeRun run;
+    double begin_s, end_s;  // on the host
+  };
+  Status measure_in_turns(const std::vector<Asked>& asked);
+  Result<ProbeRun> prepared(const Asked& asked);
+  Status take_turns(std::vector<Measuring>& all);
+  void keep(const Measuring& one);
+  ProbeReport report_of_known();
   Status provide_scratch(std::uint64_t bytes);
   Status own_stream();
   Result<double> timed(const ProbeKernel& kernel, const ProbeArgs& args, int repeats);
-  // Ascending. With `to_the_end` also the one that only very large sets ask for.
-  std::vector<double> curve_points(bool to_the_end) const;
+  // timed() of this prober.
+  auto timer() {
+    return [this](const ProbeKernel& kernel, const ProbeArgs& args, int repeats) {
+      return timed(kernel, args, repeats);
+    };
+  }
 
   Client& client_;
   ProbeStore* store_;
@@ -113,8 +134,8 @@ class Prober {
   std::uint64_t launches_ = 0;
   Stream stream_;              // on which probes run
   Buffer scratch_;             // memory for the curve, kept only while measuring
+  Buffer sink_;                // the same, for ProbeArgs::sink
   std::uint64_t written_ = 0;  // of scratch_, from its beginning
-  std::uint64_t cursor_ = 0;   // in scratch_: what lies from here on was not used for longest
 };
 
 }  // namespace rooftune

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "device/fake/fake_client.h"
+#include "throughput/memory_curve.h"
 
 namespace rooftune {
 namespace {
@@ -128,14 +130,15 @@ TEST(Prober, AllReportsEveryTypeAndMeasuresEachRateOnce) {
 
 TEST(Prober, SizesBetweenTwoPointsOfTheCurveAreInterpolatedForNothing) {
   FakeScript scripted = script();
-  scripted.probes.read = {{48 << 10, 400e9}, {192 << 10, 100e9}, {0, 50e9}};
+  const auto points = curve_points(scripted.capabilities, false);
+  const double low = points[1], high = points[2];
+  scripted.probes.read = {{low, 400e9}, {high, 100e9}, {0, 50e9}};
   FakeClient client(scripted);
   Prober prober(client, nullptr);
   // Two points answer for all between them.
-  ASSERT_TRUE(prober.memory(ProbeKind::read, 100e3));
+  ASSERT_TRUE(prober.memory(ProbeKind::read, (low + high) / 2));
   const std::uint64_t launches = prober.launches_spent();
   EXPECT_GT(launches, 0u);
-  const double low = 48 << 10, high = 192 << 10;
   EXPECT_TRUE(about(prober.memory(ProbeKind::read, low), 400e9));
   EXPECT_TRUE(about(prober.memory(ProbeKind::read, high), 100e9));
   double last = 401e9;
@@ -145,8 +148,43 @@ TEST(Prober, SizesBetweenTwoPointsOfTheCurveAreInterpolatedForNothing) {
     EXPECT_LT(*rate, last) << bytes;
     last = *rate;
   }
-  EXPECT_TRUE(about(prober.memory(ProbeKind::read, 96 << 10), 200e9)) << "on logarithmic scales";
+  EXPECT_TRUE(about(prober.memory(ProbeKind::read, std::sqrt(low * high)), 200e9))
+      << "on logarithmic scales";
   EXPECT_EQ(prober.launches_spent(), launches);
+}
+
+// A guest that loses its processors for most of every 40 ms: what is measured at one time only is
+// measured while it has half of them.
+TEST(Prober, EachIsMeasuredAtSeveralTimes) {
+  FakeScript scripted = script();
+  scripted.drift = [](double now_s) { return std::fmod(now_s, 40e-3) < 25e-3 ? 2.0 : 1.0; };
+  FakeClient client(scripted);
+  Prober prober(client, nullptr);
+  const auto report = prober.all(true);
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_LT(report->launches, 2000u);
+  EXPECT_TRUE(about(prober.compute(DType::f32, false), 1e12));
+  EXPECT_TRUE(about(prober.compute(DType::bf16, true), 16e12));
+  for (const MemoryPoint& point : report->memory) {
+    const bool cached = point.working_set_bytes <= (1 << 20);
+    EXPECT_TRUE(about(point.copy, cached ? 400e9 : 80e9)) << point.working_set_bytes;
+    EXPECT_TRUE(about(point.read, cached ? 500e9 : 100e9)) << point.working_set_bytes;
+    EXPECT_TRUE(about(point.write, cached ? 300e9 : 60e9)) << point.working_set_bytes;
+  }
+}
+
+TEST(Prober, AClockByWhichNothingAgreesEndsInTheBudgetToo) {
+  FakeScript scripted = script();
+  scripted.capabilities.cache_reach_bytes = {96 << 10, 2560 << 10, 32 << 20};
+  scripted.drift = [](double now_s) { return 1 + std::fmod(now_s * 1e7, 7.0); };
+  for (const bool stands_still : {false, true}) {
+    if (stands_still) scripted.clock_shows = [](double) { return 1.0; };
+    FakeClient client(scripted);
+    Prober prober(client, nullptr);
+    const auto report = prober.all(true);
+    ASSERT_TRUE(report) << report.error().text;
+    EXPECT_LT(report->launches, 2000u);
+  }
 }
 
 TEST(Prober, NoSizeCostsMoreThanTheWholeCurve) {

@@ -213,7 +213,7 @@ TEST(Tuner, ASampleBelowTheRooflineDistrustsTheProbe) {
   FakeScript script = toy_script({{"naive", kSlowest}, {"good", kFast}, {"best", 0.9e-4}});
   script.probes.read = {{0, 100e9}};
   script.probes.lies[ProbeKind::read] = 1e-3;
-  script.probes.lies_until = 12;
+  script.probes.lies_until = 14;  // the first measurement of two points of the curve
   ToyWorld world(script, {{"naive"}, {"good"}, {"best"}});
   ASSERT_TRUE(world.call(8192));
   const Decision decision = world.decision(8192);
