@@ -1,12 +1,14 @@
 // How near the quick probes come to the ceilings measured at length, in the same run: fresh probes
 // of everything in turn with slices of a long measurement of each ceiling, since machines drift.
 //
-//   bench_probe_accuracy [--rounds N] [--slice S]     10 and 0.2 without
+//   bench_probe_accuracy [--device NAME] [--rounds N] [--slice S]     cpu, 6 and 0.1 without
 //
 // Each ceiling is measured for S seconds before every round of probes and after the last, by
-// launches ten times as long as a probe's; of each slice the best counts. A probe is compared with
-// the best of the two slices around it. Between the points of the memory curve what is interpolated
-// is compared in the same way.
+// launches ten times as long as a probe's. A probe is compared with the best launch of the two
+// slices around it, and beside that with their 95th percentile. How much the best of two such
+// slices differ says how well the ceiling is known: nothing is found out about a probe on a machine
+// that does not agree with itself. Between the points of the memory curve what is interpolated is
+// compared in the same way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +22,8 @@
 #include "base/units.h"
 #include "cli/load_of_others.h"
 #include "cli/table.h"
-#include "device/cpu/client.h"
 #include "rooftune/device.h"
+#include "rooftune/session.h"
 #include "throughput/prober.h"
 #include "tune/estimator.h"
 
@@ -34,25 +36,38 @@ constexpr std::uint64_t kAskedLaunches = 2000;
 
 constexpr double kComputeLaunchSeconds = 20e-3, kMemoryLaunchSeconds = 4e-3;
 
+// The rates of the launches of a slice.
+struct Slice {
+  double best = 0, high = 0;  // `high`: the 95th percentile
+};
+
 // One ceiling, and what was found of it.
 struct Ceiling {
   std::string name;
   ProbeKind kind = ProbeKind::read;
   DType dtype = DType::f32;
-  double bytes = 0;                 // of a point of the memory curve
-  bool between_points = false;      // of the curve: the probe interpolates
-  std::vector<double> slices = {};  // the best of each
+  double bytes = 0;             // of a point of the memory curve
+  bool between_points = false;  // of the curve: the probe interpolates
+  std::vector<Slice> slices = {};
   std::vector<double> probes = {};  // of each round
 
   bool is_memory() const { return bytes > 0; }
-  // What the probe of a round showed as a multiple of what the slices around it did.
-  double ratio(std::size_t round) const {
-    return probes[round] / std::max(slices[round], slices[round + 1]);
-  }
-  std::vector<double> ratios() const {
+  // What the probe of each round showed as a multiple of what the slices around it did.
+  std::vector<double> ratios(double Slice::*of) const {
     std::vector<double> all;
-    for (std::size_t round = 0; round < probes.size(); ++round) all.push_back(ratio(round));
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      all.push_back(probes[i] / std::max(slices[i].*of, slices[i + 1].*of));
+    }
     return all;
+  }
+  // The lesser of two slices in a row as a multiple of the greater.
+  double agreement() const {
+    std::vector<double> all;
+    for (std::size_t i = 0; i + 1 < slices.size(); ++i) {
+      const auto [less, more] = std::minmax(slices[i].best, slices[i + 1].best);
+      all.push_back(less / more);
+    }
+    return percentile(all, 0.5).value();
   }
 };
 
@@ -62,9 +77,18 @@ bool is_peak(ProbeKind kind) { return kind == ProbeKind::compute || kind == Prob
 class LongMeasurement {
  public:
   LongMeasurement(Client& client, double slice_s) : client_(client), slice_s_(slice_s) {}
+  ~LongMeasurement() { client_.destroy_stream(stream_); }
+  LongMeasurement(const LongMeasurement&) = delete;
+  LongMeasurement& operator=(const LongMeasurement&) = delete;
 
-  // The best of as many launches as fit into a slice.
-  Result<double> slice(const Ceiling& ceiling) {
+  Result<Slice> slice(const Ceiling& ceiling) {
+    if (Status ready = own_stream(); !ready) return std::unexpected(ready.error());
+    return ceiling.kind == ProbeKind::launch ? launch_slice() : rate_slice(ceiling);
+  }
+
+ private:
+  // As many launches as fit into the time.
+  Result<Slice> rate_slice(const Ceiling& ceiling) {
     auto probe = client_.probe_kernel(ceiling.kind, ceiling.dtype);
     if (!probe) return std::unexpected(probe.error());
     ProbeArgs args;
@@ -85,42 +109,55 @@ class LongMeasurement {
     if (!sink) return std::unexpected(sink.error());
     args.sink = sink->address();
     const double wanted = ceiling.is_memory() ? kMemoryLaunchSeconds : kComputeLaunchSeconds;
-    double best = 0;
+    std::vector<double> rates;
     const double begin = client_.now_s();
-    for (bool grown = false; !grown || client_.now_s() - begin < slice_s_;) {
-      auto seconds = launch(*probe, args);
-      if (!seconds) return seconds;
-      grown = grown || *seconds >= wanted / 2;
-      if (grown) {
-        best = std::max(best, work * double(args.repeats) / *seconds);
-      } else {
+    while (rates.empty() || client_.now_s() - begin < slice_s_) {
+      const auto seconds = launch(*probe, args);
+      if (!seconds) return std::unexpected(seconds.error());
+      if (*seconds >= wanted / 4) {
+        rates.push_back(work * double(args.repeats) / *seconds);
+      }
+      // Also later: a launch that was interrupted only seemed to be long enough.
+      if (*seconds < wanted / 2) {
         args.repeats *= std::uint64_t(std::clamp(std::ceil(wanted / *seconds), 2.0, 64.0));
       }
     }
-    return best;
+    return slice_of(rates);
   }
 
-  // Almost empty launches in a second, in rows as a probe times them.
-  Result<double> launch_slice() {
+  // Almost empty launches in a second, in rows.
+  Result<Slice> launch_slice() {
     auto probe = client_.probe_kernel(ProbeKind::launch, DType::f32);
     if (!probe) return std::unexpected(probe.error());
     constexpr int kRow = 640;
-    double best = 0;
+    std::vector<double> rates;
     const double begin = client_.now_s();
-    while (client_.now_s() - begin < slice_s_) {
-      auto seconds = launch(*probe, ProbeArgs{}, kRow);
-      if (!seconds) return seconds;
-      best = std::max(best, kRow / *seconds);
+    while (rates.empty() || client_.now_s() - begin < slice_s_) {
+      const auto seconds = launch(*probe, ProbeArgs{}, kRow);
+      if (!seconds) return std::unexpected(seconds.error());
+      rates.push_back(kRow / *seconds);
     }
-    return best;
+    return slice_of(rates);
   }
 
- private:
+  static Slice slice_of(const std::vector<double>& rates) {
+    return {*std::max_element(rates.begin(), rates.end()), percentile(rates, 0.95).value()};
+  }
+
+  // Where probes run on a stream of their own, so does this.
+  Status own_stream() {
+    if (stream_.native != 0 || !client_.capabilities().compiles_at_run_time) return {};
+    const auto own = client_.create_stream();
+    if (!own) return std::unexpected(own.error());
+    stream_ = *own;
+    return {};
+  }
+
   Result<double> launch(const ProbeKernel& probe, const ProbeArgs& args, int repeats = 1) {
     const Launch launched{probe.kernel.get(), &args, sizeof args, probe.groups, probe.group_size,
                           /*shared_bytes=*/0, {}};
     return client_.profile(
-        Stream{}, [&] { return client_.launch(Stream{}, launched); }, repeats);
+        stream_, [&] { return client_.launch(stream_, launched); }, repeats);
   }
 
   Status provide(double bytes) {
@@ -132,11 +169,12 @@ class LongMeasurement {
     memory_ = *std::move(memory);
     const std::byte pattern[] = {std::byte{0x3f}, std::byte{0x12}, std::byte{0x80},
                                  std::byte{0x3f}};
-    return client_.fill(Stream{}, memory_.address(), pattern, memory_.bytes());
+    return client_.fill(stream_, memory_.address(), pattern, memory_.bytes());
   }
 
   Client& client_;
   const double slice_s_;
+  Stream stream_;
   Buffer memory_;
 };
 
@@ -178,98 +216,162 @@ Result<double> probed(Prober& prober, const Ceiling& ceiling) {
   return prober.compute(ceiling.dtype, ceiling.kind == ProbeKind::matrix);
 }
 
-int run(std::size_t rounds, double slice_s) {
+struct Options {
+  std::string device = "cpu";
+  std::size_t rounds = 6;
+  double slice_s = 0.1;
+};
+
+// All that was measured.
+struct Campaign {
+  std::vector<Ceiling> ceilings;
+  std::vector<double> seconds, launches;  // of each round of probes
+};
+
+Result<Campaign> measured(Client& client, const Options& options) {
+  Campaign campaign;
+  LongMeasurement at_length(client, options.slice_s);
+  for (std::size_t round = 0; round <= options.rounds; ++round) {
+    Prober prober(client, nullptr);
+    const auto report = prober.all(true);
+    if (!report) return std::unexpected(report.error());
+    if (round == 0) {
+      // The first only says what there is.
+      campaign.ceilings = ceilings_of(client, *report);
+    } else {
+      campaign.seconds.push_back(report->seconds);
+      campaign.launches.push_back(double(report->launches));
+      for (Ceiling& ceiling : campaign.ceilings) {
+        const auto value = probed(prober, ceiling);
+        if (!value) return std::unexpected(value.error());
+        ceiling.probes.push_back(*value);
+      }
+    }
+    for (Ceiling& ceiling : campaign.ceilings) {
+      const auto slice = at_length.slice(ceiling);
+      if (!slice) return std::unexpected(slice.error());
+      ceiling.slices.push_back(*slice);
+    }
+  }
+  return campaign;
+}
+
+// How many ceilings of a kind there are, and how many were missed.
+struct Tally {
+  int all = 0, off = 0;
+  int known = 0, known_off = 0;  // of those whose long measurements agree with each other
+  std::string text() const {
+    return fmt::format("{} of {}; of those that are known as well as that: {} of {}", off, all,
+                       known_off, known);
+  }
+};
+
+bool within(double ratio) { return std::abs(ratio - 1) <= kAsked; }
+
+std::vector<std::string> row_of(const Ceiling& ceiling, Tally& tally) {
+  const std::vector<double> ratios = ceiling.ratios(&Slice::best);
+  const double median = percentile(ratios, 0.5).value();
+  const double of_high = percentile(ceiling.ratios(&Slice::high), 0.5).value();
+  const double agreement = ceiling.agreement();
+  const bool good = within(median), is_known = within(agreement);
+  tally.all += 1;
+  tally.off += good ? 0 : 1;
+  tally.known += is_known ? 1 : 0;
+  tally.known_off += is_known && !good ? 1 : 0;
+  double best = 0;
+  for (const Slice& slice : ceiling.slices) best = std::max(best, slice.best);
+  const std::string value = ceiling.kind == ProbeKind::launch ? format_seconds(1 / best)
+                            : is_peak(ceiling.kind)           ? format_ops_rate(best)
+                                                              : format_bytes_rate(best);
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  return {
+      ceiling.name + (ceiling.between_points ? " (between points)" : ""),
+      value,
+      fmt::format("{:.3f}", agreement),
+      fmt::format("{:.3f}{}", median,
+                  good       ? ""
+                  : is_known ? " OFF"
+                             : " off"),
+      fmt::format("{:.3f}", *least),
+      fmt::format("{:.3f}", *most),
+      fmt::format("{:.3f}", of_high),
+      fmt::format("{} of {}", std::count_if(ratios.begin(), ratios.end(), within), ratios.size())};
+}
+
+// Whether the probes do what is asked of them.
+bool print(const Campaign& campaign) {
+  cli::Table table({{"ceiling"},
+                    {"at length", cli::Align::right},
+                    {"agrees with itself", cli::Align::right},
+                    {"probed / at length: median", cli::Align::right},
+                    {"least", cli::Align::right},
+                    {"most", cli::Align::right},
+                    {"/ 95th percentile", cli::Align::right},
+                    {"rounds within 5 %", cli::Align::right}});
+  Tally points, between;
+  for (const Ceiling& ceiling : campaign.ceilings) {
+    table.add(row_of(ceiling, ceiling.between_points ? between : points));
+  }
+  fmt::print("{}\n\noff by more than {:g} % in the median\n", table.text(), 100 * kAsked);
+  fmt::print("  ceilings: {}\n  between points: {}\n", points.text(), between.text());
+  const double median_s = percentile(campaign.seconds, 0.5).value();
+  const double longest = *std::max_element(campaign.seconds.begin(), campaign.seconds.end());
+  const double most = *std::max_element(campaign.launches.begin(), campaign.launches.end());
+  fmt::print("all probes: median {:.3f} s, longest {:.3f} s; at most {:.0f} launches\n", median_s,
+             longest, most);
+  return points.off == 0 && median_s < kAskedSeconds && most < double(kAskedLaunches);
+}
+
+int run(const Options& options) {
   const cli::LoadOfOthers others;
-  auto client = CpuClient::make({});
+  Settings settings;
+  settings.autotune.cache = false;
+  auto session = Session::open({.device = options.device, .settings = settings});
   const auto stop = [](const Error& error) {
     fmt::print(stderr, "{}\n", error.text);
     return 1;
   };
-  if (!client) return stop(client.error());
-  LongMeasurement at_length(**client, slice_s);
-  std::vector<Ceiling> ceilings;
-  std::vector<double> seconds, launches;
-  for (std::size_t round = 0; round <= rounds; ++round) {
-    Prober prober(**client, nullptr);
-    // The first only says what there is.
-    const auto report = prober.all(true);
-    if (!report) return stop(report.error());
-    if (round == 0) {
-      ceilings = ceilings_of(**client, *report);
-    } else {
-      seconds.push_back(report->seconds);
-      launches.push_back(double(report->launches));
-    }
-    for (Ceiling& ceiling : ceilings) {
-      if (round > 0) {
-        const auto value = probed(prober, ceiling);
-        if (!value) return stop(value.error());
-        ceiling.probes.push_back(*value);
-      }
-    }
-    for (Ceiling& ceiling : ceilings) {
-      const auto value =
-          ceiling.kind == ProbeKind::launch ? at_length.launch_slice() : at_length.slice(ceiling);
-      if (!value) return stop(value.error());
-      ceiling.slices.push_back(*value);
-    }
-  }
+  if (!session) return stop(session.error());
+  Client& client = (*session)->client();
+  const auto campaign = measured(client, options);
+  if (!campaign) return stop(campaign.error());
+  fmt::print("{}: {} rounds, slices of {:g} s\n\n", client.name(), options.rounds, options.slice_s);
+  const bool good = print(*campaign);
+  fmt::print("{}\n", others.text());
+  return good ? 0 : 1;
+}
 
-  cli::Table table({{"ceiling"},
-                    {"at length", cli::Align::right},
-                    {"probed / at length: median", cli::Align::right},
-                    {"least", cli::Align::right},
-                    {"most", cli::Align::right},
-                    {"rounds within 5 %", cli::Align::right}});
-  int off = 0, points = 0, off_between = 0, between = 0;
-  for (const Ceiling& ceiling : ceilings) {
-    const std::vector<double> ratios = ceiling.ratios();
-    const double median = percentile(ratios, 0.5).value();
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-    const auto within = std::count_if(ratios.begin(), ratios.end(),
-                                      [](double r) { return std::abs(r - 1) <= kAsked; });
-    const bool good = std::abs(median - 1) <= kAsked;
-    (ceiling.between_points ? between : points) += 1;
-    (ceiling.between_points ? off_between : off) += good ? 0 : 1;
-    const double best = *std::max_element(ceiling.slices.begin(), ceiling.slices.end());
-    const std::string value = ceiling.kind == ProbeKind::launch ? format_seconds(1 / best)
-                              : is_peak(ceiling.kind)           ? format_ops_rate(best)
-                                                                : format_bytes_rate(best);
-    table.add({ceiling.name + (ceiling.between_points ? " (between points)" : ""), value,
-               fmt::format("{:.3f}{}", median, good ? "" : " OFF"), fmt::format("{:.3f}", *least),
-               fmt::format("{:.3f}", *most), fmt::format("{} of {}", within, ratios.size())});
+// Nothing when the command line is wrong.
+std::optional<Options> read_options(int argc, char** argv) {
+  Options options;
+  if (argc % 2 == 0) return std::nullopt;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view option = argv[i], value = argv[i + 1];
+    const char* const end = value.data() + value.size();
+    std::from_chars_result parsed{end, std::errc()};
+    if (option == "--device") {
+      options.device = value;
+    } else if (option == "--rounds") {
+      parsed = std::from_chars(value.data(), end, options.rounds);
+    } else if (option == "--slice") {
+      parsed = std::from_chars(value.data(), end, options.slice_s);
+    } else {
+      return std::nullopt;
+    }
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   }
-  const double longest = *std::max_element(seconds.begin(), seconds.end());
-  const double most = *std::max_element(launches.begin(), launches.end());
-  const double median_s = percentile(seconds, 0.5).value();
-  fmt::print("{}: {} rounds, slices of {:g} s\n\n{}\n\n", (*client)->name(), rounds, slice_s,
-             table.text());
-  fmt::print("off by more than {:g} % in the median: {} of {} ceilings, {} of {} between points\n",
-             100 * kAsked, off, points, off_between, between);
-  fmt::print("all probes: median {:.3f} s, longest {:.3f} s; at most {:.0f} launches\n{}\n",
-             median_s, longest, most, others.text());
-  return off == 0 && median_s < kAskedSeconds && most < double(kAskedLaunches) ? 0 : 1;
+  if (options.rounds == 0 || !(options.slice_s > 0)) return std::nullopt;
+  return options;
 }
 
 }  // namespace
 }  // namespace rooftune
 
 int main(int argc, char** argv) {
-  std::size_t rounds = 10;
-  double slice_s = 0.2;
-  bool good = argc % 2 == 1;
-  for (int i = 1; good && i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i], value = argv[i + 1];
-    const char* const end = value.data() + value.size();
-    const auto parsed = option == "--rounds" ? std::from_chars(value.data(), end, rounds)
-                        : option == "--slice"
-                            ? std::from_chars(value.data(), end, slice_s)
-                            : std::from_chars_result{value.data(), std::errc::invalid_argument};
-    good = parsed.ec == std::errc() && parsed.ptr == end && rounds > 0 && slice_s > 0;
-  }
-  if (!good) {
-    fmt::print(stderr, "usage: {} [--rounds N] [--slice SECONDS]\n", argv[0]);
+  const auto options = rooftune::read_options(argc, argv);
+  if (!options) {
+    fmt::print(stderr, "usage: {} [--device NAME] [--rounds N] [--slice SECONDS]\n", argv[0]);
     return 2;
   }
-  return rooftune::run(rounds, slice_s);
+  return rooftune::run(*options);
 }
