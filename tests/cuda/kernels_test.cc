@@ -227,11 +227,12 @@ TEST(CudaKernelsTest, NamesAreUniqueAndTheFirstIsTheFallback) {
 
 // Everything that the tuner may ask about a product can be answered from its key.
 TEST(CudaKernelsTest, ATechniqueIsTheNameWithoutItsSizes) {
-  EXPECT_EQ(technique_of("wgmma_coop_128x256_c2"), "wgmma_coop");
-  EXPECT_EQ(technique_of("repacked_wgmma_f8_one_64x128"), "repacked_wgmma_f8_one");
-  EXPECT_EQ(technique_of("stream_8k"), "stream");
+  EXPECT_EQ(technique_of("wgmma_coop_128x256_c2"), "wgmma_coop_c");
+  EXPECT_EQ(technique_of("repacked_wgmma_f8_one_64x128"), "repacked_wgmma_f_one");
+  EXPECT_EQ(technique_of("stream_8k"), "stream_k");
+  EXPECT_EQ(technique_of("simt_32x32_2w_k8"), "simt_w_k");
   EXPECT_EQ(technique_of("simple_tma_mma"), "reference");
-  std::set<std::string_view> techniques;
+  std::set<std::string> techniques;
   const auto all = all_cuda_candidates();
   for (const auto& candidate : all) techniques.insert(technique_of(candidate->name()));
   EXPECT_LT(4 * techniques.size(), all.size()) << "few enough that the first of each can be tried";

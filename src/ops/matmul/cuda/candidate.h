@@ -124,10 +124,10 @@ class CudaCandidate {
   const CudaNeeds needs_;
 };
 
-// The words of a name before its sizes, which begin with a digit: "wgmma_coop". Candidates of one
+// A name without its numbers: "wgmma_coop_c" for "wgmma_coop_128x256_c2". Candidates of one
 // technique differ in sizes, and their guesses are right or wrong alike. Those that are named after
 // no size, as the reference system names its own, are taken for one: they share their tiles.
-std::string_view technique_of(std::string_view name);
+std::string technique_of(std::string_view name);
 
 using CudaCandidates = std::vector<std::unique_ptr<CudaCandidate>>;
 

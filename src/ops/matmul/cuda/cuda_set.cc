@@ -134,7 +134,7 @@ void add_cuda_candidates(TunableSet<MatmulKey, GemmArgs>& set) {
         set.add(candidate.name(), [shared, &row](const GemmArgs& args,
                                                  Stream stream) { return row.run(args, stream); })
             .version(cuda_candidate_version(candidate))
-            .kind(std::string(technique_of(candidate.name())))
+            .kind(technique_of(candidate.name()))
             .prepare([&row](const GemmArgs& args) { return row.prepare(args); })
             .illegal_because([shared, &candidate, missing](const GemmArgs& args) {
               if (missing != nullptr) return missing;

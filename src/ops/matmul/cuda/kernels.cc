@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -56,13 +57,21 @@ CudaCandidates all_cuda_candidates() {
   return rows;
 }
 
-std::string_view technique_of(std::string_view name) {
-  for (std::size_t end = name.find('_'); end != std::string_view::npos;
-       end = name.find('_', end + 1)) {
-    const bool sizes = end + 1 < name.size() && name[end + 1] >= '0' && name[end + 1] <= '9';
-    if (sizes) return name.substr(0, end);
+std::string technique_of(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string technique;
+  bool sizes = false;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('_', begin), name.size());
+    std::string word(name.substr(begin, end - begin));
+    begin = end + 1;
+    sizes = sizes || (!word.empty() && is_digit(word.front()));
+    // "128x256" is nothing but numbers.
+    const bool tile = word.find_first_not_of("0123456789x") == std::string::npos;
+    std::erase_if(word, is_digit);
+    if (!tile && !word.empty()) technique += (technique.empty() ? "" : "_") + word;
   }
-  return "reference";
+  return sizes ? technique : "reference";
 }
 
 Result<CudaKernelSource> cuda_kernel_source(const CudaKernelPlan& plan) {
