@@ -84,7 +84,7 @@ class Cuda final : public CudaClient {
     // Events tick every half microsecond. In a row behind a stream that is held back (do_profile)
     // no launch lies between the first one and the kernels; in a graph some microseconds do, which
     // is the same share of all rows, since rows are equally long.
-    what.clock_resolution_s = 0.5e-6;
+    what.clock_resolution_s = 1e-6;
     what.host_memory = false;
     what.compiles_at_run_time = true;
     Client::describe(
