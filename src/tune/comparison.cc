@@ -1,7 +1,9 @@
 #include "tune/comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -31,6 +33,22 @@ struct Interval {
   double middle, half_width;
 };
 
+// A call that is a sample compares all candidates at the end of a pass, and may take a few
+// microseconds by itself: the points of the few degrees of freedom that there are, are kept.
+double kept_quantile(double p, int degrees_of_freedom) {
+  struct Kept {
+    double p = 0;
+    std::array<double, 32> points{};  // 0: not known
+  };
+  thread_local Kept kept;
+  const auto at = static_cast<std::size_t>(degrees_of_freedom);
+  if (at >= kept.points.size()) return student_quantile(p, degrees_of_freedom);
+  if (kept.p != p) kept = {p, {}};
+  double& point = kept.points[at];
+  if (point == 0) point = student_quantile(p, degrees_of_freedom);
+  return point;
+}
+
 // Of sorted numbers, at least one.
 Interval trimmed(std::span<const double> sorted, double confidence) {
   const std::size_t n = sorted.size(), cut = n / 5;
@@ -46,7 +64,7 @@ Interval trimmed(std::span<const double> sorted, double confidence) {
   double squares = 0;
   for (std::size_t i = 0; i < n; ++i) squares += std::pow(winsorised(i) - mean, 2);
   const double error = std::sqrt(squares / double(n - 1)) * std::sqrt(double(n)) / kept;
-  return {middle, error * student_quantile(confidence, int(kept) - 1)};
+  return {middle, error * kept_quantile(confidence, int(kept) - 1)};
 }
 
 // The logarithms of the ratios of the pairs that count.
@@ -61,13 +79,19 @@ std::vector<double> log_ratios(std::span<const double> leader, std::span<const d
 }  // namespace
 
 double student_quantile(double p, int degrees_of_freedom) {
-  double low = 0, high = 1;
-  while (student_cdf(high, degrees_of_freedom) < p && high < 1e9) high *= 2;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (student_cdf(middle, degrees_of_freedom) < p ? low : high) = middle;
+  // The distribution is concave above 0: Newton's steps from there never pass the point.
+  const double degrees = degrees_of_freedom;
+  const double density_at_0 = std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2)) /
+                              std::sqrt(degrees * std::numbers::pi);
+  constexpr int kMostSteps = 100;
+  double t = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const double density = density_at_0 * std::pow(1 + t * t / degrees, -(degrees + 1) / 2);
+    const double further = (p - student_cdf(t, degrees_of_freedom)) / density;
+    if (!(further > 1e-12 * (1 + t))) break;
+    t += further;
   }
-  return high;
+  return t;
 }
 
 std::optional<Noise> pooled_noise(std::span<const double> leader,

@@ -20,6 +20,16 @@ TEST(Comparison, QuantilesOfStudent) {
   EXPECT_NEAR(student_quantile(0.975, 9), 2.262, 1e-3);
   EXPECT_NEAR(student_quantile(0.99, 4), 3.747, 1e-3);
   EXPECT_NEAR(student_quantile(0.5, 3), 0, 1e-9);
+  // Where the tail is longest, and where there is hardly any.
+  EXPECT_NEAR(student_quantile(0.9995, 1), 636.619, 1e-2);
+  EXPECT_NEAR(student_quantile(0.9995, 30), 3.646, 1e-3);
+}
+
+TEST(Comparison, EachConfidenceHasItsOwnInterval) {
+  const std::vector<double> leader = {1, 1.01, 0.99, 1}, rival = {1, 1.05, 1.02, 1.03};
+  const double low = compare(leader, rival, kMargin, 0.95)->low;
+  EXPECT_LT(compare(leader, rival, kMargin, 0.99)->low, low);
+  EXPECT_EQ(compare(leader, rival, kMargin, 0.95)->low, low);
 }
 
 TEST(Comparison, WithoutNoiseThreePairsTellEverything) {
