@@ -82,13 +82,15 @@ class Trial {
 };
 
 // What a call has written into its own output, in the mode "online": made before a candidate writes
-// there for the first time, used by one thread, gone when the call returns.
+// there for the first time, used by one thread for one candidate or several in turn, gone when the
+// call returns.
 class ResultCheck {
  public:
   virtual ~ResultCheck() = default;
   // Compares the output with what is right. Must not trust any candidate.
   virtual Result<Check> check(Stream stream) = 0;
-  // Makes the output what a candidate may be run on again, whatever a wrong one has left there.
+  // Makes the output what a candidate may be run on again: whatever one has left there, right or
+  // wrong, check() must not take it for the result of the next.
   virtual Status restore(Stream stream) = 0;
 };
 

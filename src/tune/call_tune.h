@@ -51,9 +51,10 @@ class CallTune final : public OnlineTune {
   // --- The beginning: online_end.cc ------------------------------------------------------------
 
   // Gives the decision where none has to be made.
-  std::optional<Decision> begin(const Problem& problem);
+  std::shared_ptr<const Decision> begin(const Problem& problem);
   void begin_round(const Problem& problem, const std::vector<std::size_t>& round);
   void leave_far_guesses(const Problem& problem);
+  std::optional<double> best_guess(const Problem& problem) const;
   void give_up(std::size_t i);
 
   // --- One call: online.cc ---------------------------------------------------------------------
@@ -65,8 +66,9 @@ class CallTune final : public OnlineTune {
   bool run(Problem& problem, std::size_t i, std::optional<std::size_t> member, double scale,
            Resort resort);
   bool run_sample(Problem& problem, std::size_t i, std::optional<std::size_t> member, double scale);
-  void restore(Problem& problem, ResultCheck* check);
-  bool verify(Problem& problem, std::size_t i, ResultCheck* check, double checking_s);
+  void open(Problem& problem, Outcome& outcome);
+  bool restore(Problem& problem);
+  bool verify(Problem& problem, std::size_t i, double checking_s);
   bool take_check(std::size_t i, const Result<Check>& found);
   void failed_with(std::size_t i, Verdict verdict, const Error& error);
   void out(std::size_t i, Verdict verdict, std::string reason);
@@ -98,13 +100,15 @@ class CallTune final : public OnlineTune {
 
   void go_on(const Problem& problem, Outcome& outcome);
   bool next_round(const Problem& problem);
-  void record(bool partial);
-  Result<Decision> decide(const Problem& problem, bool partial);
+  void record(Decision& decision, bool partial) const;
+  Result<Decision> decide(const Problem& problem);
+  std::shared_ptr<const Decision> conclude_here(Decision decided);
   Keeper& keeper() { return *context_.internals().keeper; }
-  void keep(const Decision& decision);
+  void keep(std::shared_ptr<const Decision> decision);
+  void keep_partial();
   void keep_unfinished();
   std::vector<bool> untimed() const;
-  Outcome ended_with(Decision decision);
+  Outcome ended_with(std::shared_ptr<const Decision> decision);
 
   CandidateEvidence& evidence(std::size_t i) { return decision_.candidates[i]; }
 
@@ -129,6 +133,9 @@ class CallTune final : public OnlineTune {
   std::optional<Schedule> schedule_;
   std::vector<double> times_;  // by candidate, infinite where there is none yet
   int refused_ = 0;
+  // Of the call in progress: made when first wanted.
+  std::unique_ptr<ResultCheck> check_;
+  bool opening_ = false;  // it is the first one, and has the first launches of all
   // Of the sample in progress.
   double sum_s_ = 0;
   int calls_ = 0;

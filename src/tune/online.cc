@@ -22,6 +22,8 @@ constexpr int kMostRefused = 16;
 constexpr int kMostChecks = 3;
 // Calls that are added up to one sample where kernels are shorter than the clock can tell.
 constexpr int kMostCallsPerSample = 32;
+// Seconds of first launches in the first call: a few times what it takes by itself, to begin.
+constexpr double kMostOpening = 1e-3;
 
 }  // namespace
 
@@ -29,11 +31,15 @@ Result<CallTune::Outcome> CallTune::call(Problem& problem) {
   if (taken_.exchange(true, std::memory_order_acquire)) return Outcome{};
   struct Leave {
     std::atomic<bool>& taken;
-    ~Leave() { taken.store(false, std::memory_order_release); }
-  } leave{taken_};
+    std::unique_ptr<ResultCheck>& check;  // of this call's operands
+    ~Leave() {
+      check.reset();
+      taken.store(false, std::memory_order_release);
+    }
+  } leave{taken_, check_};
   if (ended_) return Outcome{};
   if (!begun_) {
-    if (auto known = begin(problem)) return ended_with(*std::move(known));
+    if (auto known = begin(problem)) return ended_with(std::move(known));
   }
   auto outcome = sample(problem);
   publish_order();
@@ -60,14 +66,15 @@ Result<CallTune::Outcome> CallTune::sample(Problem& problem) {
     }
     if (!run(problem, i, as, scale.value_or(1), Resort::usual)) return;
     outcome.ran = i;
-    outcome.sampled = as.has_value();
+    outcome.sampled = outcome.sampled || as.has_value();
   };
   if (member) try_one(members_[*member], member);
+  if (std::exchange(opening_, false) && outcome.ran) open(problem, outcome);
   if (!outcome.ran) {
     std::vector<std::size_t> order = order_now();
     if (!anybody_right()) order.insert(order.end(), members_.begin(), members_.end());
     for (const std::size_t i : order) {
-      if (!member || i != members_[*member]) try_one(i, std::nullopt);
+      if (!member || i != members_[*member] || right(i)) try_one(i, std::nullopt);
     }
   }
   if (lost_) return std::unexpected(*lost_);
@@ -91,6 +98,21 @@ Result<CallTune::Outcome> CallTune::sample(Problem& problem) {
   }
   go_on(problem, outcome);
   return outcome;
+}
+
+// First launches of all members, in the first call, whose output the last right one leaves. Nothing
+// has run when none is left.
+void CallTune::open(Problem& problem, Outcome& outcome) {
+  if (check_ == nullptr || !right(*outcome.ran)) return;
+  const double until = client_.now_s() + kMostOpening;
+  for (std::size_t m = 0; m < members_.size() && client_.now_s() < until; ++m) {
+    const std::size_t i = members_[m];
+    if (visits_[i].ran || visits_[i].launched || disqualified(evidence(i).verdict)) continue;
+    outcome.ran.reset();
+    if (!restore(problem)) return;
+    if (run(problem, i, m, 1, Resort::usual)) outcome.ran = i;
+    if (lost_) return;
+  }
 }
 
 // Whose turn it is; nothing when this call is no sample.
@@ -269,9 +291,8 @@ bool CallTune::run(Problem& problem, std::size_t i, std::optional<std::size_t> m
 bool CallTune::run_sample(Problem& problem, std::size_t i, std::optional<std::size_t> member,
                           double scale) {
   Visit& visit = visits_[i];
-  std::unique_ptr<ResultCheck> check;
   double checking_s = 0;
-  if (!visit.checked) {
+  if (!visit.checked && check_ == nullptr) {
     const double begin = client_.now_s();
     auto made = problem.make_result_check(settings_.memory_bytes);
     checking_s = client_.now_s() - begin;
@@ -281,7 +302,7 @@ bool CallTune::run_sample(Problem& problem, std::size_t i, std::optional<std::si
       if (++visit.refused >= kMostChecks && member) schedule_->retire(*member);
       return false;
     }
-    if (made) check = *std::move(made);
+    if (made) check_ = *std::move(made);
   }
   const double begin_s = steady_now_s();
   auto seconds = client_.profile(
@@ -289,31 +310,32 @@ bool CallTune::run_sample(Problem& problem, std::size_t i, std::optional<std::si
   context_.internals().span("sample", problem.name(i), begin_s);
   if (!seconds && seconds.error().kind != ErrorKind::not_timed) {
     failed_with(i, Verdict::launch_failed, seconds.error());
-    restore(problem, check.get());
+    restore(problem);
     return false;
   }
   const bool first = !std::exchange(visit.ran, true);
-  if (!visit.checked && !verify(problem, i, check.get(), checking_s)) return false;
+  if (!visit.checked && !verify(problem, i, checking_s)) return false;
   if (member) take_time(problem, i, *member, seconds.value_or(0), first, scale);
   return true;
 }
 
-void CallTune::restore(Problem& problem, ResultCheck* check) {
-  if (check == nullptr) return;
+// False when that failed, which comes back when the next candidate is run on the same memory.
+bool CallTune::restore(Problem& problem) {
+  if (check_ == nullptr) return true;
   try {
-    // An error here comes back when the next candidate is run, on the same memory.
-    static_cast<void>(check->restore(problem.stream()));
+    return check_->restore(problem.stream()).has_value();
   } catch (...) {
+    return false;
   }
 }
 
 // Whether the caller may have this result.
-bool CallTune::verify(Problem& problem, std::size_t i, ResultCheck* check, double checking_s) {
+bool CallTune::verify(Problem& problem, std::size_t i, double checking_s) {
   const double begin = client_.now_s(), begin_s = steady_now_s();
   const Result<Check> found = [&]() -> Result<Check> {
-    if (check == nullptr) return fail(ErrorKind::unsupported, "there is no check");
+    if (check_ == nullptr) return fail(ErrorKind::unsupported, "there is no check");
     try {
-      return check->check(problem.stream());
+      return check_->check(problem.stream());
     } catch (...) {
       return fail(ErrorKind::unsupported, exception_text("the check of a result"));
     }
@@ -325,7 +347,7 @@ bool CallTune::verify(Problem& problem, std::size_t i, ResultCheck* check, doubl
   decision_.cost.verify_s += checking_s;
   if (tells) check_s_ = checking_s;
   if (!take_check(i, found)) {
-    restore(problem, check);
+    restore(problem);
     return false;
   }
   // Operands that say nothing may be followed by others that do.
@@ -450,14 +472,14 @@ std::optional<double> CallTune::time_of(std::size_t i) const { return estimate_s
 
 // As order(), of now.
 std::vector<std::size_t> CallTune::order_now() const {
-  std::vector<std::pair<double, std::size_t>> known;
-  for (std::size_t i = 0; i < visits_.size(); ++i) {
-    if (right(i)) known.emplace_back(times_[i], i);
-  }
-  std::stable_sort(known.begin(), known.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> order;
-  for (const auto& [seconds, i] : known) order.push_back(i);
+  order.reserve(visits_.size() + 1);
+  for (std::size_t i = 0; i < visits_.size(); ++i) {
+    if (right(i)) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(times_[a], a) < std::pair(times_[b], b);
+  });
   return order;
 }
 
@@ -467,6 +489,7 @@ void CallTune::publish_order() {
   // Nobody looks at what these calls are given: behind those that are known to be right there is
   // only the fallback.
   if (!right(0) && evidence(0).verdict != Verdict::wrong) order.push_back(0);
+  if (order == order_) return;  // which nobody else writes
   const std::lock_guard lock(order_mutex_);
   order_ = std::move(order);
 }

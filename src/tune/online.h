@@ -26,6 +26,13 @@ bool fits_in_call(double leader_s, double check_s);
 // processor from them, and only what is long beside all that comes with one has it in a call.
 bool fits_in_call_on_stream(double leader_s, double check_s);
 
+// Whether the candidates have their first launches all in the first call where the fastest is
+// expected to take so long (nothing: nobody knows): where code and memory that are not in a cache
+// yet, the note before a launch and the check after it take longer than the product, any call that
+// has them is many times as long as the others, while the first, which prepares everything, is so
+// anyway.
+bool first_launches_at_once(std::optional<double> expected_s);
+
 // Which calls of a key can be compared with each other: those with the same work as the first,
 // since a key stands for a range of sizes. Where no size comes back, all are taken, in proportion.
 class Likeness {

@@ -48,14 +48,14 @@ CallTune::~CallTune() {
   keep_unfinished();
 }
 
-CallTune::Outcome CallTune::ended_with(Decision decision) {
+CallTune::Outcome CallTune::ended_with(std::shared_ptr<const Decision> decision) {
   ended_ = true;
-  return {std::nullopt, false, std::make_shared<const Decision>(std::move(decision))};
+  return {std::nullopt, false, std::move(decision)};
 }
 
 // --- The beginning -------------------------------------------------------------------------------
 
-std::optional<Decision> CallTune::begin(const Problem& problem) {
+std::shared_ptr<const Decision> CallTune::begin(const Problem& problem) {
   keeper().start();
   kept_at_s_ = client_.now_s();
   if (!turn_) turn_.emplace(context_, tuner_, problem);
@@ -63,7 +63,7 @@ std::optional<Decision> CallTune::begin(const Problem& problem) {
   if (prior_ == nullptr) {
     if (auto stored = load_decision(context_, tuner_, problem)) {
       if (stored->complete && !stored->decision.partial && runs_here(stored->decision, problem)) {
-        return std::move(stored->decision);
+        return std::make_shared<const Decision>(std::move(stored->decision));
       }
       prior_ = std::make_shared<const Decision>(std::move(stored->decision));
     }
@@ -78,9 +78,7 @@ std::optional<Decision> CallTune::begin(const Problem& problem) {
     exclude(decision_, turn_->exclusions(), problem);
   }
   if (problem.size() == 1) {
-    Decision only = only_candidate(std::move(decision_));
-    keep(only);
-    return only;
+    return conclude_here(only_candidate(std::move(decision_)));
   }
   visits_.assign(problem.size(), {});
   for (std::size_t i = 0; i < visits_.size(); ++i) {
@@ -90,7 +88,9 @@ std::optional<Decision> CallTune::begin(const Problem& problem) {
   begun_ = true;
   round_ = 0;
   begin_round(problem, plan_.empty() ? std::vector<std::size_t>() : plan_.front());
-  return std::nullopt;
+  const bool in_turn = client_.capabilities().compiles_at_run_time;
+  opening_ = !in_turn && first_launches_at_once(best_guess(problem));
+  return nullptr;
 }
 
 void CallTune::begin_round(const Problem& problem, const std::vector<std::size_t>& round) {
@@ -114,13 +114,18 @@ void CallTune::begin_round(const Problem& problem, const std::vector<std::size_t
       threads));
 }
 
-// A search of its own can afford to try more than a call can.
-void CallTune::leave_far_guesses(const Problem& problem) {
+std::optional<double> CallTune::best_guess(const Problem& problem) const {
   std::optional<double> best;
   for (const std::size_t i : members_) {
     const auto guess = problem.predicted_s(i);
     if (guess && (!best || *guess < *best)) best = guess;
   }
+  return best;
+}
+
+// A search of its own can afford to try more than a call can.
+void CallTune::leave_far_guesses(const Problem& problem) {
+  const auto best = best_guess(problem);
   std::erase_if(members_, [&](std::size_t i) {
     const auto guess = problem.predicted_s(i);
     if (!guess || *guess <= kFar * *best || !evidence(i).samples.empty()) return false;
@@ -141,25 +146,37 @@ void CallTune::give_up(std::size_t i) {
 void CallTune::go_on(const Problem& problem, Outcome& outcome) {
   while (!schedule_->next()) {
     if (!schedule_->any_valid() && next_round(problem)) continue;
-    auto decided = decide(problem, false);
-    if (!decided) return;  // nobody has a time or may be used: this call had the last resort
-    outcome.decision = ended_with(*std::move(decided)).decision;
-    // On disk a little after the call, which does not wait for it.
-    keep(*outcome.decision);
+    // Without a decision nobody has a time or may be used: this call had the last resort.
+    if (auto decided = decide(problem)) outcome.decision = conclude_here(*std::move(decided));
     return;
   }
   if (client_.now_s() - kept_at_s_ < kKeepEvery || keeper().busy()) return;
   kept_at_s_ = client_.now_s();
-  if (auto partial = decide(problem, true)) {
-    keeper().run(
-        [&context = context_, kept = *std::move(partial)] { keep_evidence(context, kept); });
-  }
+  keep_partial();
 }
 
-void CallTune::keep(const Decision& decision) {
-  keeper().run([&context = context_, place = environment_, kept = decision]() mutable {
+// On disk a little after the call, which does not wait for it.
+std::shared_ptr<const Decision> CallTune::conclude_here(Decision decided) {
+  const auto decision = std::make_shared<const Decision>(std::move(decided));
+  keep(decision);
+  return ended_with(decision).decision;
+}
+
+void CallTune::keep(std::shared_ptr<const Decision> decision) {
+  keeper().run([&context = context_, place = environment_, decision = std::move(decision)] {
+    Decision kept = *decision;
     keep_decision(context, kept, *place);
   });
+}
+
+// What is known so far: its verdicts are of the moment.
+void CallTune::keep_partial() {
+  Decision partial = decision_;
+  record(partial, true);
+  partial.partial = true;
+  auto decided = conclude(std::move(partial), *kept_.back(), plan_, settings_, untimed());
+  if (!decided) return;
+  keeper().run([&context = context_, kept = *std::move(decided)] { keep_evidence(context, kept); });
 }
 
 // A session that closes early leaves to the next what it knows.
@@ -167,11 +184,14 @@ void CallTune::keep_unfinished() {
   if (!begun_ || ended_ || decision_.cost.launches == 0) return;
   // Of an environment that was left it is not to be told to another.
   if (environment_ != context_.internals().environment()) return;
-  if (auto partial = decide(*kept_.back(), true)) keep_evidence(context_, *partial);
+  record(decision_, true);
+  decision_.partial = true;
+  auto partial = conclude(decision_, *kept_.back(), plan_, settings_, untimed());
+  if (partial) keep_evidence(context_, *partial);
 }
 
 bool CallTune::next_round(const Problem& problem) {
-  record(false);
+  record(decision_, false);
   if (!later_.empty()) {
     const auto later = std::exchange(later_, {});
     for (const std::size_t i : later) {
@@ -186,22 +206,18 @@ bool CallTune::next_round(const Problem& problem) {
   return true;
 }
 
-void CallTune::record(bool partial) {
-  record_round(decision_, members_, *schedule_, settings_,
+void CallTune::record(Decision& decision, bool partial) const {
+  record_round(decision, members_, *schedule_, settings_,
                partial ? "its turn was still to come" : "no call could try it");
   for (const std::size_t i : far_) {
-    if (!disqualified(evidence(i).verdict)) evidence(i).verdict = Verdict::eliminated;
+    Verdict& verdict = decision.candidates[i].verdict;
+    if (!disqualified(verdict)) verdict = Verdict::eliminated;
   }
 }
 
-Result<Decision> CallTune::decide(const Problem& problem, bool partial) {
-  std::optional<Decision> before;
-  if (partial) before = decision_;
-  record(partial);
-  auto decided = conclude(decision_, problem, plan_, settings_, untimed());
-  if (decided) decided->partial = partial;
-  if (before) decision_ = *std::move(before);  // its verdicts are of the moment
-  return decided;
+Result<Decision> CallTune::decide(const Problem& problem) {
+  record(decision_, false);
+  return conclude(decision_, problem, plan_, settings_, untimed());
 }
 
 std::vector<bool> CallTune::untimed() const {

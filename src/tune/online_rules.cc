@@ -21,6 +21,12 @@ bool fits_in_call_on_stream(double leader_s, double check_s) {
   return leader_s >= kLong && check_s <= kMostShare * leader_s;
 }
 
+bool first_launches_at_once(std::optional<double> expected_s) {
+  // What belongs to a first launch takes some 20 us and more, measured.
+  constexpr double kVeryShort = 5e-5;
+  return expected_s && *expected_s <= kVeryShort;
+}
+
 double most_expected_ratio(double leader_s, double check_s) {
   constexpr double kToSpare = 0.1;
   const double share = check_s / leader_s;

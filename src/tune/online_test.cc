@@ -35,6 +35,13 @@ TEST(FitsInCall, OnStreamsOnlyLongCallsHaveTime) {
 
 constexpr Likeness::Size kFirst = {1000, 10}, kOther = {500, 8};
 
+TEST(FirstLaunchesAtOnce, OnlyWhereTheProductIsKnownToBeVeryShort) {
+  EXPECT_TRUE(first_launches_at_once(5e-6));
+  EXPECT_TRUE(first_launches_at_once(3e-5));
+  EXPECT_FALSE(first_launches_at_once(2e-4));
+  EXPECT_FALSE(first_launches_at_once(std::nullopt));
+}
+
 TEST(Likeness, CallsLikeTheFirstCount) {
   Likeness likeness;
   EXPECT_EQ(likeness.scale(kFirst), 1);

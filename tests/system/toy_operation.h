@@ -122,7 +122,7 @@ class ToyResultCheck final : public ResultCheck {
  public:
   ToyResultCheck(FakeClient& device, const ToyArgs& args, double seconds)
       : device_(device), args_(args), seconds_(seconds) {
-    std::fill_n(args_.out, args_.size, ToyTrial::kPoison);
+    static_cast<void>(ToyResultCheck::restore({}));
   }
   Result<Check> check(Stream) override {
     device_.advance(seconds_);
@@ -136,7 +136,10 @@ class ToyResultCheck final : public ResultCheck {
     }
     return check;
   }
-  Status restore(Stream) override { return {}; }
+  Status restore(Stream) override {
+    std::fill_n(args_.out, args_.size, ToyTrial::kPoison);
+    return {};
+  }
 
  private:
   FakeClient& device_;

@@ -81,6 +81,7 @@ TEST(Online, CallsFindTheWinnerAndNothingIsMeasuredApart) {
 TEST(Online, ACallThatIsASampleSaysSo) {
   OnlineWorld world(toy_script({{"naive", kSlow}, {"fast", kFast}}), {{"naive"}, {"fast"}});
   ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.device->launches(), 1u);
   EXPECT_EQ(world.report.candidate, "naive") << "the untuned choice is first";
   EXPECT_EQ(world.report.origin, Origin::measured);
   EXPECT_TRUE(world.report.tuned);
@@ -112,6 +113,54 @@ TEST(Online, NoCallTakesMuchLongerThanTheWinnerWhereGuessesHold) {
   EXPECT_EQ(world.device->launches("naive"), 0u);
   EXPECT_EQ(world.device->launches("e"), 0u);
   EXPECT_EQ(world.verdict("e"), Verdict::eliminated);
+}
+
+TEST(Online, VeryShortOnesHaveTheirFirstLaunchesInTheFirstCall) {
+  constexpr double kShort = 2e-5;
+  FakeScript script = toy_script({{"naive", kShort},
+                                  {"fast", kShort / 2},
+                                  {"refused", kShort},
+                                  {"partial", kShort},
+                                  {"wrong", kShort}});
+  script.kernels["refused"].launch_error = Error{ErrorKind::launch_failed, "too big"};
+  script.kernels["partial"].damage = FakeOutput::partial;
+  script.kernels["wrong"].damage = FakeOutput::wrong;
+  for (auto& [name, kernel] : script.kernels) kernel.ahead_of_time = true;
+  std::vector<ToyCandidate> candidates;
+  for (const char* name : {"naive", "fast", "refused", "partial", "wrong"}) {
+    candidates.push_back(guessed(name, kShort));
+  }
+  OnlineWorld world(script, candidates);
+  ASSERT_TRUE(world.call());  // looks at the result
+  EXPECT_EQ(world.report.candidate, "naive") << "once more, after those that were wrong";
+  EXPECT_TRUE(world.report.online);
+  for (const char* name : {"fast", "partial", "wrong"}) {
+    EXPECT_EQ(world.device->launches(name), 1u) << name;
+  }
+  world.calls_until_decided();
+  EXPECT_EQ(world.report.candidate, "fast");
+  EXPECT_EQ(world.verdict("refused"), Verdict::launch_failed);
+  for (const char* name : {"partial", "wrong"}) {
+    EXPECT_EQ(world.device->launches(name), 1u) << name;
+    EXPECT_EQ(world.verdict(name), Verdict::wrong);
+  }
+}
+
+TEST(Online, FirstLaunchesInTheFirstCallStopWhenTheyTakeLongAfterAll) {
+  constexpr double kShort = 2e-5;
+  FakeScript script;
+  std::vector<ToyCandidate> candidates;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    script.kernels[name] = toy(4e-4);
+    script.kernels[name].ahead_of_time = true;
+    candidates.push_back(guessed(name, kShort));
+  }
+  OnlineWorld world(script, candidates);
+  ASSERT_TRUE(world.call());
+  EXPECT_EQ(world.device->launches(), 4u) << "a millisecond after the first";
+  world.calls_until_decided();
+  for (const auto& [name, kernel] : script.kernels) EXPECT_GT(world.device->launches(name), 1u);
 }
 
 TEST(Online, WhatIsFarBehindRunsTwiceAtMost) {
