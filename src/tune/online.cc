@@ -108,6 +108,7 @@ void CallTune::open(Problem& problem, Outcome& outcome) {
   for (std::size_t m = 0; m < members_.size() && client_.now_s() < until; ++m) {
     const std::size_t i = members_[m];
     if (visits_[i].ran || visits_[i].launched || disqualified(evidence(i).verdict)) continue;
+    if (!worth_trying(problem, i)) continue;  // its turn to be given up comes
     outcome.ran.reset();
     if (!restore(problem)) return;
     if (run(problem, i, m, 1, Resort::usual)) outcome.ran = i;
@@ -160,9 +161,13 @@ bool CallTune::worth_trying(const Problem& problem, std::size_t i) const {
   const auto leader = schedule_->leader();
   const auto expected = guess ? guesses_.expected_s(problem.kind(i), *guess) : std::nullopt;
   if (!leader || !expected) return true;
+  const auto tried = std::ranges::count_if(
+      visits_, [](const Visit& visit) { return visit.ran || visit.launched; });
+  const Shortlist limits = problem.shortlist();
+  if (static_cast<std::size_t>(tried) >= limits.most_measured) return false;
   const double check_s = visits_[i].checked ? 0 : check_s_;
   return *expected <= most_expected_ratio(*leader, check_s) * *leader &&
-         guesses_.promising(problem.kind(i), *guess, *leader, problem.shortlist().sibling_ratio);
+         guesses_.promising(problem.kind(i), *guess, *leader, limits.sibling_ratio);
 }
 
 // --- First launches ------------------------------------------------------------------------------

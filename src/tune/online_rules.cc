@@ -14,9 +14,9 @@ bool fits_in_call(double leader_s, double check_s) {
 
 bool fits_in_call_on_stream(double leader_s, double check_s) {
   // A first launch comes with some tenths of a millisecond of the host's time: code is loaded,
-  // memory allocated, and the check waits for its kernels. One beside the calls takes as much of the
-  // device as several calls do, and a call that meets it waits for that long: of 0.37 ms such calls
-  // took 8.5 times as long, and 2.8 times with a first launch and its check in them.
+  // memory allocated, and the check waits for its kernels. One beside the calls takes as much of
+  // the device as several calls do, and a call that meets it waits for that long: of 0.37 ms such
+  // calls took 8.5 times as long, and 2.8 times with a first launch and its check in them.
   constexpr double kLong = 0.2e-3, kMostShare = 1;
   return leader_s >= kLong && check_s <= kMostShare * leader_s;
 }
