@@ -134,8 +134,7 @@ std::optional<Comparison> compare(std::span<const double> leader, std::span<cons
   constexpr std::size_t kFew = 5;
   if (noise && ratios.size() >= 2 && ratios.size() <= kFew) {
     const double error = noise->deviation / std::sqrt(double(ratios.size()));
-    half_width =
-        std::min(half_width, error * student_quantile(confidence, noise->degrees_of_freedom));
+    half_width = std::min(half_width, error * kept_quantile(confidence, noise->degrees_of_freedom));
   }
   Comparison result;
   result.ratio = std::exp(middle);

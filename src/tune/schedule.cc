@@ -142,11 +142,12 @@ void Schedule::end_pass() {
     ended_ = true;
     return;
   }
-  drop_slow(*leader);
+  const auto noise = this->noise(*leader);
+  drop_slow(*leader, noise);
   const auto worth_more = [&] {
     return spent_s_ < kWorth * estimate_s(states_[*leader].samples).value_or(INFINITY);
   };
-  const bool enough = pass_ >= settings_.min_samples && (all_told(*leader) || !worth_more());
+  const bool enough = pass_ >= settings_.min_samples && (all_told(*leader, noise) || !worth_more());
   if (enough || pass_ >= settings_.max_samples) {
     ended_ = true;
     return;
@@ -155,7 +156,7 @@ void Schedule::end_pass() {
   begin_pass();
 }
 
-void Schedule::drop_slow(std::size_t leader) {
+void Schedule::drop_slow(std::size_t leader, const std::optional<Noise>& noise) {
   const double leader_s = *this->leader();
   std::vector<std::size_t> running;
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -167,7 +168,7 @@ void Schedule::drop_slow(std::size_t leader) {
   const auto slow = [&](std::size_t i) {
     if (best(states_[i]).value_or(0) > leader_s * settings_.eliminate_ratio) return true;
     if (i == leader || pass_ >= settings_.min_samples) return false;
-    const auto found = compared(leader, i);
+    const auto found = compared(leader, i, noise);
     return found && found->standing == Standing::slower;
   };
   std::size_t left = running.size();
@@ -179,21 +180,26 @@ void Schedule::drop_slow(std::size_t leader) {
   }
 }
 
-std::optional<Comparison> Schedule::compared(std::size_t leader, std::size_t rival) const {
+std::optional<Noise> Schedule::noise(std::size_t leader) const {
   std::vector<std::span<const double>> rivals;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (i != leader && states_[i].valid()) rivals.emplace_back(states_[i].samples);
   }
+  return pooled_noise(states_[leader].samples, rivals);
+}
+
+std::optional<Comparison> Schedule::compared(std::size_t leader, std::size_t rival,
+                                             const std::optional<Noise>& noise) const {
   return compare(states_[leader].samples, states_[rival].samples, settings_.margin,
-                 settings_.confidence, pooled_noise(states_[leader].samples, rivals));
+                 settings_.confidence, noise);
 }
 
 // Settles those that are slower; true when nobody may still be better than the leader.
-bool Schedule::all_told(std::size_t leader) {
+bool Schedule::all_told(std::size_t leader, const std::optional<Noise>& noise) {
   bool told = true;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (i == leader || !states_[i].running()) continue;
-    const auto found = compared(leader, i);
+    const auto found = compared(leader, i, noise);
     if (found && found->standing == Standing::slower) {
       states_[i].settled = true;
     } else if (!found || found->low < 1 / (1 + settings_.margin)) {

@@ -81,10 +81,12 @@ class Schedule {
   bool wants_sample(std::size_t i) const;
   void begin_pass();
   void end_pass();
-  void drop_slow(std::size_t leader);
-  // Against the leader, with the noise that all show.
-  std::optional<Comparison> compared(std::size_t leader, std::size_t rival) const;
-  bool all_told(std::size_t leader);
+  // What the samples of all show of it, against the leader's.
+  std::optional<Noise> noise(std::size_t leader) const;
+  std::optional<Comparison> compared(std::size_t leader, std::size_t rival,
+                                     const std::optional<Noise>& noise) const;
+  void drop_slow(std::size_t leader, const std::optional<Noise>& noise);
+  bool all_told(std::size_t leader, const std::optional<Noise>& noise);
 
   const AutotuneSettings settings_;
   std::optional<double> limit_s_;
